@@ -68,6 +68,12 @@ def test_counting_measures_nothing(record, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_key_is_looked_up_in_the_runs(record, call):
+    _, out, _ = call("tune", TASK[0], *TASK[2:], "--budget", "2", "--json")
+    code, _, err = record("--count", task=(json.loads(out)["task"], "hill", *TASK[2:]))
+    assert (code, err) == (0, "")
+
+
 def test_it_goes_on_where_it_was_stopped(record, tmp_path):
     record("--keep", "width=3")
     before = len(

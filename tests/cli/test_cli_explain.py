@@ -49,7 +49,9 @@ def test_what_only_reads_does_so_where_nothing_can_be_written(
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     monkeypatch.setattr("tilewright_pipeline.writing.TemporaryDirectory", refuse)
-    assert call("explain", "toyadd(8)", *TARGET, "--records", "none.jsonl")[0] == 0
+    assert call("explain", "toyadd(8)", *TARGET)[0] == 0
+    code, _, err = call("explain", "toyadd(8)", *TARGET, "--records", "none.jsonl")
+    assert (code, "none.jsonl: no such records file" in err) == (2, True)
     assert run(["tasks", path]) == 0
     assert run(["run", path]) == 2
     assert "runs/toyrun: --out: Read-only file system" in capsys.readouterr().err
@@ -209,6 +211,9 @@ def test_a_key_that_tasks_printed_of_a_tuned_network_is_found_in_its_run(
     _, out, err = call("tasks", path, plugin=False)
     keys = [line.split()[0] for line in out.splitlines()]
     assert err == f"more on one: tilewright explain {path} {keys[0]}\n"
+    _, _, err = call("tasks", path, "--target", "toy:threads=1", "--set", "seed=3", plugin=False)
+    hint = f"tilewright explain {path} {keys[0]} --target toy:threads=1 --set seed=3"
+    assert err == f"more on one: {hint}\n"
     (tmp_path / "runs" / "odd").mkdir()
     (tmp_path / "runs" / "odd" / "records.jsonl").write_bytes(b"\xff no log")
     for key in keys:

@@ -75,7 +75,8 @@ def test_a_device_whose_disk_is_full_when_a_run_begins_joins_when_it_is_not(
     with pytest.raises(UsageError) as refused:
         drive()
     assert refused.value.where == full.name()
-    assert refused.value.message.startswith("its worker failed: OSError: [Errno 28] No space left")
+    assert refused.value.message.startswith("its worker failed: ")
+    assert "No space left" in refused.value.message
     other = fleet.worker(core=1)
     bench = drive()
     until(lambda: f"{full.name()} is not used yet: its worker failed" in caplog.text, "warning")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from fleet_bench import has_devices, until
 
+from tilewright.errors import UsageError
 from tilewright.roles import TakesBatches
 from tilewright.vocabulary.measure import Conditions, FailureKind
 
@@ -117,3 +119,16 @@ def test_two_runs_share_a_fleet(fleet, drive):
     fleet.worker()
     one, other = drive(), drive()
     assert all(bench.measure().seconds == 1e-3 for bench in (one, other, one, other))
+
+
+def test_a_device_serves_four_runs_and_a_fifth_as_soon_as_one_of_them_ends(fleet, drive):
+    fleet.scheduler()
+    name = fleet.worker().name()
+    four = [drive() for _ in range(4)]
+    with pytest.raises(UsageError, match="it serves 4 runs already") as refused:
+        drive()
+    assert refused.value.where == name
+    assert [bench.measure().seconds for bench in four] == [1e-3] * 4
+    four[0].runner.close()
+    assert drive().measure().seconds == 1e-3
+    assert all(bench.runner.device_faults() == {} for bench in four)

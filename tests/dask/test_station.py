@@ -1,15 +1,25 @@
-"""What a worker ends that nobody waits for any more."""
+"""What a worker ends that nobody waits for any more, and whom it has no room for."""
 
 from __future__ import annotations
 
 import threading
-from types import SimpleNamespace
 
 import pytest
 
 from tilewright.vocabulary.device import Device
 from tilewright_dask.messages import decode, encode
 from tilewright_dask.worker.station import Station
+
+
+class Closed:
+    """A session that is closed at most once."""
+
+    def __init__(self, *_, **__):
+        self.closed = False
+
+    def close(self):
+        assert not self.closed
+        self.closed = True
 
 
 class Working(Station):
@@ -20,11 +30,7 @@ class Working(Station):
     def __init__(self) -> None:
         super().__init__(Device("fake", {}), [], accepts_plugins=False)
         self.begun, self.left = threading.Event(), threading.Event()
-        self._sessions["session"] = self.session = SimpleNamespace(closed=False, close=self._close)
-
-    def _close(self):
-        assert not self.session.closed
-        self.session.closed = True
+        self._sessions["session"] = self.session = Closed()
 
     def state(self):
         return {}
@@ -64,3 +70,20 @@ def test_what_nobody_waits_for_is_ended_once_however_often_one_looks(working, go
         assert working.holds_unwanted(lambda key: key != gone) == is_there
         working.keep(lambda key: key != gone)
         assert working.session.closed
+
+
+def test_a_fifth_run_is_told_to_come_again_and_ends_no_other(monkeypatch):
+    monkeypatch.setattr("tilewright_dask.worker.station.Session", Closed)
+    station = Working()
+
+    def opened(key):
+        return decode(station.serve(key, encode({"do": "open", "plugins": {}})))
+
+    assert [opened(f"run {number}") for number in range(3)] == [{}] * 3
+    for _ in range(2):
+        assert opened("fifth") == {"failed": "it serves 4 runs already"}
+    assert not station.session.closed
+    station.keep(lambda key: key != "session")
+    assert station.session.closed
+    assert opened("fifth") == {}
+    station.close()

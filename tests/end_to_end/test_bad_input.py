@@ -168,6 +168,40 @@ def test_a_solver_that_is_not_installed_is_told_before_anything_is_tuned(refused
     assert second.startswith(f"  {installer()} install highspy")
 
 
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--dim", "batch=0"], "error: --dim batch=0: "),
+        (["--runner", "nobody"], "error: --runner nobody: no runner named 'nobody'"),
+        (["--effort", "2", "--set", "tune.tuner=nobody"], "error: --set tune.tuner=nobody: "),
+    ],
+)
+def test_what_a_flag_says_wrong_is_told_of_the_flag(refused, flags, says):
+    first, *_ = refused("run", "tiny.yaml", *flags)
+    assert first.startswith(says)
+
+
+def test_an_effort_without_a_stage_to_tune_is_told_once(refused, folder):
+    (folder / "bare.yaml").write_text("version: 1\nstages:\n  - import: {model: tiny.onnx}\n")
+    told = [line for line in refused("run", "bare.yaml", "--effort", "2") if "error: " in line]
+    assert told == ["error: --effort 2: no stage or key 'tune'"]
+
+
+def test_a_model_may_be_called_anything(call, folder):
+    (folder / "tiny.onnx").rename(folder / "\U0001f600.onnx")
+    assert call("tasks", "\U0001f600.onnx")[0] == 0
+
+
+def test_a_model_that_may_not_be_read_is_told_as_such(refused, monkeypatch):
+    def load_model(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("onnx.load_model", load_model)
+    assert refused("tasks", "tiny.onnx")[0] == (
+        "error: tiny.onnx: cannot read the file: Permission denied"
+    )
+
+
 def test_a_model_that_was_good_keeps_its_report(refused, call, folder):
     assert call("compile", "tiny.yaml")[0] == 0
     report = (folder / "runs/tiny/run.json").read_text()

@@ -37,12 +37,12 @@ def test_show_tells_what_it_takes_and_gives_of_the_network_or_its_run(call, save
 def test_run_gives_the_answers_to_the_arrays_of_a_file(call, folder, saved):
     image = np.random.default_rng(3).standard_normal((1, 8, 7, 7)).astype(np.float32)
     np.savez("in.npz", x=image)
-    run = ("network", "run", "made", "--inputs", "in.npz", "--out", "out.npz", "--observed")
+    run = ("network", "run", "made", "--inputs", "in.npz", "--out", "new/out.npz", "--observed")
     code, out, _ = call(*run, "--json")
     told = json.loads(out)
-    assert (code, told["out"]) == (0, "out.npz")
+    assert (code, told["out"]) == (0, "new/out.npz")
     expected = saved.observe(image)
-    with np.load("out.npz", allow_pickle=False) as answers:
+    with np.load("new/out.npz", allow_pickle=False) as answers:
         assert all((answers[name] == expected[name]).all() for name in ("y", "l"))
     (y,) = (answer for answer in told["outputs"] if answer["name"] == "y")
     assert y["max"] == pytest.approx(expected["y"].max())
@@ -82,6 +82,14 @@ def test_verify_asks_the_oracle_and_needs_the_right_model(call, folder, saved, m
     assert "zoo:perceptron: the network was compiled from another model: no input" in err
 
 
+def test_verify_reads_the_model_by_the_frontend_that_it_was_compiled_with(call, folder):
+    small = {"model": "zoo:resnet-18", "frontend": {"zoo": {"size": 32}}}
+    tilewright.compile(small, target="x86:threads=1", out=folder / "small")
+    asked = ("network", "verify", "small", "--model", "zoo:resnet-18", "--oracle", "reference")
+    assert "--frontend" in call(*asked)[2]
+    assert call(*asked, "--frontend", "zoo:size=32")[0] == 0
+
+
 def test_benchmark_times_it_alone_and_beside_a_peer(call, saved):
     alone = json.loads(call("network", "benchmark", "made", "--runs", 3, "--json")[1])
     assert (alone["threads"], alone["tilewright"]["runs"], alone["peers"]) == (1, 3, {})
@@ -101,6 +109,15 @@ def test_what_is_no_saved_network_is_told(call, folder, saved, verb):
     code, _, err = call("network", verb, "made", *(["--model", "x"] if verb == "verify" else []))
     assert code == 2
     assert "made: no saved network: No such file or directory (manifest.json)" in err
+    long = "n" * 300
+    code, _, err = call("network", verb, long, *(["--model", "x"] if verb == "verify" else []))
+    assert (code, f"{long}: no saved network: File name too long" in err) == (2, True)
+
+
+def test_the_folder_of_a_run_is_told_which_of_it_holds_the_network(saved):
+    with pytest.raises(UsageError, match="no saved network") as told:
+        CompiledNetwork.load("made")
+    assert told.value.remedy == "name the folder `network` in it"
 
 
 FORGED = {

@@ -163,11 +163,18 @@ def test_sizes_that_are_none_are_told_in_one_line(call, named, given, message):
 
 def test_what_rests_on_no_measurement_is_recorded_and_tuned(call, named):
     assert call("compile", *COMPILE, "--quiet")[0] == 0
-    listed = call("record-untuned", "runs/named", "--out", "untuned.json")[1].splitlines()
-    tasks = json.loads(Path("untuned.json").read_text())["tasks"]
+    listed = call("record-untuned", "runs/named", "--out", "new/untuned.json")[1].splitlines()
+    tasks = json.loads(Path("new/untuned.json").read_text())["tasks"]
     assert [f"{task['key']}  {task['text']}" for task in tasks] == listed
     assert any(line.endswith("dense(7x8, 11x8)") for line in listed)
-    tuned = ("tune", "untuned.json", "--records", "runs/named/records.jsonl", "--tuner", "random")
+    tuned = (
+        "tune",
+        "new/untuned.json",
+        "--records",
+        "runs/named/records.jsonl",
+        "--tuner",
+        "random",
+    )
     assert call(*tuned, "--budget", str(len(tasks)), "--repeat", "3", "--quiet")[0] == 0
     assert call("compile", *COMPILE, "--quiet")[0] == 0
     assert call("record-untuned", "runs/named")[1] == "every kernel's config was measured\n"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tilewright.errors import UsageError
 from tilewright_measure.worker.scratch import Scratch
 from tilewright_records.checks import verify_log
 
@@ -160,3 +161,13 @@ def test_a_folder_in_use_is_not_reclaimed(tmp_path, monkeypatch):
     first.close()
     assert second.path.is_dir()
     second.close()
+
+
+def test_a_temporary_folder_that_takes_nothing_is_told_with_its_remedy(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
+    with pytest.raises(
+        UsageError, match="the temporary folder takes nothing: Not a directory"
+    ) as got:
+        Scratch()
+    assert "set TMPDIR" in got.value.remedy

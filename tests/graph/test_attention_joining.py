@@ -10,6 +10,7 @@ from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.evaluate import evaluate
 from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.passes.builtin import BUILTIN_PASSES
+from tilewright_graph.passes.canonical.join_attention import join_attention
 from tilewright_graph.passes.graph_pass import apply_passes, passes_for
 
 HEADS, QUERIES, KEYS, TERMS = 3, 9, 11, 5
@@ -149,6 +150,15 @@ def test_few_queries_many_keys_and_wide_floats_stay(queries, keys, dtype, operat
     network = b.network([b.matmul(b.softmax(b.matmul(q, k)), b.input("v", (2, keys, 3), dtype))])
     passed = apply_passes(network, BUILTIN_PASSES, operators)
     assert [node.operator for node in passed.nodes] == ["matmul", "softmax", "matmul"]
+
+
+def test_scores_of_one_constant_stay(operators):
+    b = NetworkBuilder("net")
+    scores = b.constant(np.ones((HEADS, QUERIES, KEYS), np.float32))
+    values = b.input("values", (HEADS, KEYS, 4))
+    network = b.network([b.matmul(b.softmax(b.add(scores, scores)), values)])
+    passed = join_attention(network, operators)
+    assert [node.operator for node in passed.nodes] == ["add", "softmax", "matmul"]
 
 
 def test_it_is_joined_where_a_strategy_names_it():

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import ml_dtypes
+import numpy as np
 import pytest
 
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.ranges.buckets import make_buckets
 from tilewright_graph.ranges.size_range import SizeRange
 
 
@@ -31,3 +35,13 @@ def test_a_range_is_told_as_it_is_written(text, told):
 def test_what_is_no_range_of_sizes_is_refused(text):
     with pytest.raises(ValueError, match=r"expected a size from 1, or a range such as 1\.\.32"):
         SizeRange.parse(text)
+
+
+def test_numbers_that_are_nan_at_every_size_depend_on_none(operators):
+    def read(sizes):
+        b, shape = NetworkBuilder("net"), (sizes["batch"], 2)
+        x = b.input("x", shape, "bfloat16")
+        return b.network([b.add(x, np.full(shape, np.nan, ml_dtypes.bfloat16))])
+
+    made = make_buckets({"batch": SizeRange(1, 8)}, {"batch": {"x": [0]}}, read, operators)
+    assert [*made.networks] == [(size,) for size in SizeRange(1, 8).buckets()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -63,11 +64,15 @@ def test_an_oracle_that_does_not_vary_beyond_rounding_is_unfit(logits):
         check_fit("them", {"logits": logits, "y": np.arange(3.0)}, ["logits"], 1e-4)
 
 
-def test_an_error_finer_than_the_dtype_of_the_answers_is_told_as_such():
-    half = np.linspace(0, 1, 10, dtype=np.float16)
+@pytest.mark.parametrize(
+    ("dtype", "rounding"), [(np.float16, "0.00098"), (ml_dtypes.bfloat16, "0.0078")]
+)
+def test_an_error_finer_than_the_dtype_of_the_answers_is_told_as_such(dtype, rounding):
+    half = np.linspace(0, 1, 10).astype(dtype)
     with pytest.raises(UsageError) as caught:
         check_fit("them", {"y": half}, ["y"], 1e-4)
-    assert caught.value.remedy == "ask for an rtol well above 0.00098: float16 is no finer"
+    told = f"ask for an rtol well above {rounding}: {half.dtype} is no finer"
+    assert caught.value.remedy == told
     check_fit("them", {"y": half}, ["y"], 1e-2)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.measure import FailureKind
+from tilewright_measure.timing import answer
 from tilewright_measure.timing.answer import Case, compare
 from tilewright_measure.worker.failures import RefusedError
 
@@ -44,6 +45,17 @@ def test_cases_of_bfloat16_are_kept_for_the_next_worker(tmp_path):
     ):
         assert one.dtype == other.dtype == ml_dtypes.bfloat16
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_case_keeps_what_was_asked_for_last_as_far_as_it_fits(tmp_path, monkeypatch):
+    case = _case("(1x4x3x5)", tmp_path)
+    first = case.packed(0, "NCHW")
+    monkeypatch.setattr(answer, "_MOST_KEPT_BYTES", 2 * first.nbytes)
+    second = case.packed(0, "NHWC")
+    assert case.packed(0, "NCHW") is first
+    case.packed(0, "NCHW4c")  # in place of the second
+    assert case.packed(0, "NCHW") is first
+    assert case.packed(0, "NHWC") is not second
 
 
 def test_where_nothing_is_finite_nobody_is_to_blame():

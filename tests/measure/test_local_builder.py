@@ -92,6 +92,15 @@ def test_a_worker_that_cannot_start_costs_its_candidate(make_bench, monkeypatch)
     assert "no worker process can start: [Errno 28] No space left" in result.failure.text
 
 
+def test_a_worker_that_ran_out_of_memory_builds_nothing_more(make_bench):
+    bench = make_bench(builder={"n_parallel": 1})
+    bench.builder.build([bench.ask()])
+    for size in range(1, 4):
+        (result,) = bench.builder.build([bench.ask(lower="eat_memory", shape=(size,))])
+        assert result.failure.kind is FailureKind.OUT_OF_MEMORY
+    assert not bench.builder._pool._alive
+
+
 def test_what_was_built_is_not_built_again(bench):
     asked, other = bench.ask(), bench.ask(shape=(41,))
     (first,) = bench.builder.build([asked])

@@ -408,6 +408,16 @@ CASES = {
             ("channel", np.float32([0.01, 0.1, 0.003]), np.int8([0, -100, 50])),
         )
     },
+    "quantised by tensor, with an axis that is not there": (
+        [
+            helper.make_node("QuantizeLinear", ["a", "s", "z"], ["q"], axis=3),
+            helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], axis=-4),
+        ],
+        {"a": (4, 3, 5)},
+        {"s": np.float32([0.01]), "z": np.uint8([100])},
+        13,
+        ("y",),
+    ),
     "pad less than nothing": one("Pad", [(4, 5)], {"p": ints(-1, 2, 1, -2), "v": np.float32(3)}),
     "pad some axes": one(
         "Pad", [(2, 3, 4)], {"p": ints(1, 2), "v": np.float32(0), "ax": ints(-1)}, opset=18

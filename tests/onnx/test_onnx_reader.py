@@ -299,6 +299,29 @@ def test_large_whole_numbers_stay_what_they_are(make_model, operator, attributes
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("exponent", [np.int32(1), np.int32(5), np.int64([[64]]), np.float32(2)])
+def test_powers_of_whole_numbers_wrap(make_model, exponent):
+    model = make_model([node("Pow", ["x", "e"], ["y"])], {"x": (4,)}, {"e": exponent})
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT32
+    numbers = np.array([3, -2, 100_003, -(2**31)], np.int32)
+    (got,) = evaluate(read(model), {"x": numbers}, builtin_operators()).values()
+    assert got.dtype == np.int32
+    np.testing.assert_array_equal(got.ravel(), np.power(numbers, np.int32(exponent.item())))
+
+
+@pytest.mark.parametrize("factors", [{"alpha": 0.5}, {"beta": 1.5}, {"alpha": 2.0**31}])
+def test_a_factor_that_is_no_whole_number_is_refused_where_those_are_multiplied(
+    make_model, factors
+):
+    constants = {"w": np.ones((3, 4), np.int32), "b": np.ones(4, np.int32)}
+    nodes = [node("Gemm", ["x", *constants], ["y"], name="odd", **factors)]
+    model = make_model(nodes, {"x": (2, 3)}, constants)
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT32
+    problem = "node 'odd': Gemm of int32 computes with .*, which is none\n.*cast what it reads"
+    with pytest.raises(UsageError, match=problem):
+        read(model)
+
+
 @pytest.mark.parametrize(
     ("kind", "problem"),
     [

@@ -7,12 +7,14 @@ from itertools import product
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
 from tilewright_onnx.reader import OnnxFrontend, read_model
+from tilewright_tensor.operators.operators import builtin_operators
 
 
 @pytest.fixture
@@ -83,6 +85,14 @@ def test_old_opsets_have_factors_only(kind, opset, make_model, assert_agrees):
     assert_agrees(make_model([node], {"x": (1, 2, 3, 4)}, scales, opset=opset))
 
 
+@pytest.mark.parametrize("factors", [(1, 1, 0.6, 0.5), (1, 1, 0.6, 2), (1, 1, 3, 0.4)])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_an_old_opset_rounds_up_along_axes_that_shrink(mode, factors, make_model, assert_agrees):
+    node = helper.make_node("Resize", ["x", "scales"], ["y"], mode=mode)
+    scales = {"scales": np.float32(factors)}
+    assert_agrees(make_model([node], {"x": (1, 2, 5, 10)}, scales, opset=10))
+
+
 def test_the_oldest_factors_are_an_attribute(make_model, assert_agrees):
     node = helper.make_node("Upsample", ["x"], ["y"], mode="linear", scales=[1.0, 1.0, 2.0, 2.0])
     assert_agrees(make_model([node], {"x": (1, 2, 3, 4)}, opset=7))
@@ -136,3 +146,21 @@ def test_samples_on_a_grid_that_reaches_beyond_the_image_are_those_of_onnx_runti
 def test_samples_of_opset_16_have_other_names_for_modes(make_model, assert_agrees):
     node = helper.make_node("GridSample", ["x", "grid"], ["y"], mode="bicubic")
     assert_agrees(make_model([node], {"x": (1, 2, 5, 7), "grid": (1, 3, 4, 2)}, opset=16))
+
+
+def test_a_grid_is_as_exact_as_it_is_given(make_model, compiled_on_x86):
+    """Half precision would name other elements of a long row."""
+    node = helper.make_node("GridSample", ["x", "grid"], ["y"], mode="nearest")
+    model = make_model([node], {"x": (1, 1, 1, 2000), "grid": (1, 1, 300, 2)}, opset=20)
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.FLOAT16
+    network = read_model(model, NetworkBuilder("model"), {})
+    row = np.arange(2000, dtype=np.float16).reshape(1, 1, 1, 2000)
+    grid = np.zeros((1, 1, 300, 2), np.float32)
+    grid[..., 0] = np.random.default_rng(4).uniform(-0.99, 0.99, (1, 1, 300))
+    expected = np.round((grid[..., 0].astype(np.float64) + 1) * 1000 - 0.5)
+    inputs = {"x": row, "grid": grid}
+    for answers in (
+        evaluate(network, inputs, builtin_operators()),
+        compiled_on_x86(network).run(inputs),
+    ):
+        np.testing.assert_array_equal(answers["y"][:, 0], expected)

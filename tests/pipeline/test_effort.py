@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tilewright.options import completed
 from tilewright.vocabulary.budget import Budget
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.pipeline import Pipeline
@@ -33,6 +34,19 @@ def test_what_is_said_beside_an_effort_counts():
     assert options.budget == Budget(trials=7)
     assert options.scheduler.name == "round-robin"
     assert options.early_stopping == 5
+
+
+@pytest.mark.parametrize("effort", range(4))
+def test_what_a_run_writes_of_an_effort_is_read_again(effort):
+    options = completed(TuneOptions(effort=effort), lambda role: f"a-{role}")
+    assert TuneOptions.model_validate(options.model_dump(mode="json")) == options
+
+
+def test_the_flag_counts_in_place_of_all_that_a_file_says(pipeline_file, call):
+    path = pipeline_file(tune="tuner: toy, budget: 7, early_stopping: 20")
+    code, out, _ = call("run", str(path), "--effort", "0", "--json", plugin=False)
+    (options,) = (s["options"] for s in json.loads(out)["stages"] if s["name"] == "tune")
+    assert (code, options["budget"], options.get("early_stopping")) == (0, "0 trials", None)
 
 
 @pytest.mark.parametrize("effort", [4, -1, "much", 1.5, True])

@@ -7,12 +7,11 @@ import pytest
 from tilewright import Pipeline
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
-from tilewright.strategies.dispatch import asked_first
 from tilewright.strategies.strategy import strategy_of, variant_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
-from tilewright_pipeline.dispatch.contexts import ApplyConfig
+from tilewright_pipeline.dispatch.contexts import ApplyConfig, asked_first
 from tilewright_records.store.store import JsonlRecordStore
 
 WALK = """

@@ -192,6 +192,44 @@ def test_a_shielded_section_is_not_cut():
     assert done == ["whole"]
 
 
+@pytest.fixture
+def in_the_background():
+    """As of a job that a shell starts by `&`, in which the command line takes SIGTERM for Ctrl-C."""
+    handlers = {signal.SIGINT: signal.SIG_IGN, signal.SIGTERM: signal.default_int_handler}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("in_the_background")
+def test_ctrl_c_that_is_meant_for_others_ends_no_background_job():
+    with Interrupt(), Interrupt():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+@pytest.mark.usefixtures("in_the_background")
+def test_sigterm_even_twice_cuts_no_shielded_section_of_a_background_job():
+    done = []
+    with Interrupt():
+        with pytest.raises(KeyboardInterrupt), Interrupt() as interrupt:
+            with interrupt.shield():
+                os.kill(os.getpid(), signal.SIGTERM)
+                done.append("whole")
+            done.append("not reached")
+        os.kill(os.getpid(), signal.SIGTERM)
+        done.append("told")
+    assert done == ["whole", "told"]
+
+
+@pytest.mark.usefixtures("in_the_background")
+def test_the_handlers_of_a_background_job_come_back():
+    before = signal.getsignal(signal.SIGTERM)
+    with Interrupt():
+        assert signal.getsignal(signal.SIGTERM) is not before
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 def test_the_handler_of_before_comes_back():
     before = signal.getsignal(signal.SIGINT)
     with Interrupt():

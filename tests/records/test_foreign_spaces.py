@@ -212,13 +212,10 @@ class TestListedAlternative:
         assert space.find(gone) is not None
         assert gone not in space
 
-    def test_indexes_of_a_part_and_backwards(self, space):
+    def test_indexes_of_a_part(self, space):
         every = list(space.indexes())
         assert every == sorted(every)
-        assert list(space.indexes(backwards=True)) == every[::-1]
         assert list(space.indexes(every[2], every[5])) == every[2:5]
-        assert space.next_valid(every[2], 2) == every[4]
-        assert space.next_valid(every[2], -1) == every[1]
 
     def test_samples_are_distinct_and_feasible(self, space):
         drawn = space.sample(random.Random(0), 5)

@@ -80,6 +80,16 @@ def test_too_few_samples_tell_nothing(timed, capsys):
     assert (code, "too few samples" in out) == (3, True)
 
 
+def test_a_network_that_the_new_run_has_not_timed_is_told(timed, capsys):
+    for name, networks in (("old", ("one", "two")), ("new", ("one",))):
+        folder = timed(name, None)
+        for network in networks:
+            file = timed(f"{name}/{network}", 10.0) / "run.json"
+            file.write_text(json.dumps({**json.loads(file.read_text()), "name": network}))
+    code, out, _ = regress(capsys, folder.parent / "old", folder)
+    assert (code, out.splitlines()[1]) == (3, "two: 10.01 ms, not timed by the new run")
+
+
 def test_every_network_of_a_run_is_compared_with_its_own(timed, capsys):
     for name, slow in (("old", 1.0), ("new", 1.5)):
         folder = timed(name, None)

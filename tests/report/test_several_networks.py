@@ -76,6 +76,11 @@ def test_the_pipeline_to_run_them_again_has_the_stages_of_all(several, result):
     assert stages == [stage["name"] for stage in result.report["stages"]]
 
 
+def test_the_page_of_one_of_them_offers_no_pipeline_without_the_stages_before(several):
+    assert "To run it again" in tilewright.report.html(several())
+    assert "To run it again" not in tilewright.report.html(several("again") / BRANCHES[0])
+
+
 def test_two_runs_of_several_networks_are_compared_network_by_network(several):
     page = Page(tilewright.report.html(several("a"), several("b")))
     parts = ["latency", "changes-1"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from math import inf
 from statistics import median
@@ -21,7 +20,6 @@ from tilewright_search.cli.searches.curve import Curve, play
 from tilewright_search.cli.searches.network_tuning import tune_network
 from tilewright_search.cli.searches.outcome import Outcome
 from tilewright_search.cli.searches.page import page
-from tilewright_search.cli.searches.significance import mann_whitney
 from tilewright_search.cli.searches.tuner_search import tuner_search
 
 BEST_FIRST = '''
@@ -136,17 +134,6 @@ def test_a_search_is_over_within_one_percent_or_at_the_limit():
     ended = play(recite(2), space, 0, 100)
     assert len(ended.ratios) == 1
     assert 0.01 < ended.seconds[0] <= 0.01 + ended.thinking
-
-
-def test_mann_whitney_is_that_of_scipy():
-    scipy = pytest.importorskip("scipy.stats")
-    chance = random.Random(0)
-    for _ in range(20):
-        first = [chance.choice([1, 2, 5, 9, inf]) for _ in range(chance.randint(8, 30))]
-        second = [chance.choice([1, 2, 7, 9, inf]) for _ in range(chance.randint(8, 30))]
-        known = scipy.mannwhitneyu(first, second, method="asymptotic").pvalue
-        assert mann_whitney(first, second) == pytest.approx(known)
-    assert mann_whitney([3.0] * 9, [3.0] * 9) == 1.0
 
 
 def test_a_share_of_what_no_seed_reached_is_unknown():

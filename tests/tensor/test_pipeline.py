@@ -9,7 +9,7 @@ from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
 from tilewright_tensor.ir.loop_ir import Barrier, CopyGroup, CopyWait, walk
 from tilewright_tensor.lowering.lower import lower
-from tilewright_tensor.lowering.verify import verify, verify_schedule
+from tilewright_tensor.lowering.verify import verify
 from tilewright_tensor.schedule.schedule import Schedule
 
 
@@ -34,7 +34,6 @@ def _count(statement, kind) -> int:
 @pytest.mark.parametrize("tiles", [2, 3, 4, 9])
 def test_a_pipelined_sum_is_the_sum_with_one_barrier_a_turn(tiles):
     schedule = _row_sums(columns=20, factor=4).pipeline("total.register", "k.0", tiles)
-    assert verify_schedule(schedule) == []
     program = lower(schedule, "sums")
     assert verify(program) == []
     a = np.arange(80, dtype=np.float32).reshape(4, 20)

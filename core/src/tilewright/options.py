@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
 from pydantic_core import core_schema
 
 from tilewright.errors import UsageError, did_you_mean, shown
 
-# A field called like one of these is a choice of another role.
-_ROLE_OF_FIELD = {"peers": "oracle"}
-
 
 class Options(BaseModel):
-    """Options of a component: unknown keys are refused, values do not change."""
+    """Options of a component: unknown keys are refused, values do not change.
+
+    roles   of fields that hold a `Choice` and are called otherwise than its role
+    """
+
+    roles: ClassVar[Mapping[str, str]] = {}
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -70,9 +72,10 @@ DEFAULT = Choice("")
 """What a field says that takes the default of its role: `tuner: Choice = DEFAULT`."""
 
 
-def role_of(field: str) -> str:
-    """The role that a `Choice` in a field of this name chooses from."""
-    return _ROLE_OF_FIELD.get(field, field)
+def role_of(model: type[BaseModel], field: str) -> str:
+    """The role that a `Choice` in a field of a model chooses from."""
+    roles: Mapping[str, str] = getattr(model, "roles", {})
+    return roles.get(field, field)
 
 
 def choices(options: BaseModel) -> Iterator[tuple[tuple[str | int, ...], str, Choice]]:
@@ -80,11 +83,11 @@ def choices(options: BaseModel) -> Iterator[tuple[tuple[str | int, ...], str, Ch
     for name in type(options).model_fields:
         value = getattr(options, name, None)  # a model made without what it requires lacks it
         if isinstance(value, Choice):
-            yield (name,), role_of(name), value
+            yield (name,), role_of(type(options), name), value
         elif isinstance(value, list | tuple):
             for position, item in enumerate(value):
                 if isinstance(item, Choice):
-                    yield (name, position), role_of(name), item
+                    yield (name, position), role_of(type(options), name), item
 
 
 def named(choice: Choice | None, role: str, default: Callable[[str], str]) -> Choice:

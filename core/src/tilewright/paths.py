@@ -1,11 +1,17 @@
-"""One rule for paths: those on the command line and in files start in the current folder."""
+"""One rule for paths, on the command line and in files: from the current folder on, or from ~."""
 
 from __future__ import annotations
 
 import errno
+import os.path
 from pathlib import Path
 
 from tilewright.errors import UsageError
+
+
+def path_of(text: str | Path) -> Path:
+    """The path that somebody wrote, `~` being the home folder; where there is none it stays."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111  Path's own raises for a home of nobody
 
 
 def check_is_file(path: str | Path, what: str, hint: str = "", *, where: str = "") -> None:
@@ -15,13 +21,14 @@ def check_is_file(path: str | Path, what: str, hint: str = "", *, where: str = "
     hint   what to write instead, where more is known than that the path is wrong
     where  what names the path, such as a line of a pipeline file
     """
-    path = Path(path)
+    path = path_of(path)
     try:
         if path.is_file():
             return
         there = path.exists()
     except (OSError, ValueError) as error:  # too long a name, a loop of links, a NUL
-        message = f"no {what} can be called that: {getattr(error, 'strerror', None) or error}"
+        can = "read there" if isinstance(error, PermissionError) else "called that"
+        message = f"no {what} can be {can}: {getattr(error, 'strerror', None) or error}"
         raise UsageError(message, where=where or str(path), remedy="check the path") from None
     if there:
         message = f"expected a {what}, got {'a folder' if path.is_dir() else 'no regular file'}"

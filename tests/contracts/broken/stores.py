@@ -234,8 +234,8 @@ class KnowsNoNameOfBefore(Good):
 
     fails = {BEFORE}
 
-    def trials(self, device_fingerprint, revisions):
-        return super().trials(device_fingerprint, _plain(revisions))
+    def trials(self, device_fingerprint, revisions, operators=None):
+        return super().trials(device_fingerprint, _plain(revisions), operators)
 
     def ranked(self, query):
         return super().ranked(replace(query, revisions=_plain(query.revisions)))

@@ -258,7 +258,7 @@ class MissesTheLastPoint(Good):
     }
 
     def draw(self, rng, count):
-        last = next(self.space.indexes(backwards=True))
+        *_, last = self.space.indexes()
         return [c for c in super().draw(rng, count) if self.space.index(c) != last]
 
 

@@ -25,7 +25,8 @@ class TunerContext:
     """What a tuner receives; the same for every tuner of a task.
 
     seed        of the run; equal seeds and histories are to give equal proposals
-    history     trials of all tasks known when the tuner is made, oldest first, its own included
+    history     trials known when the tuner is made, oldest first: of its task, and of the others
+                whose operators the run tunes
     shared      shared(key, make): one object a run, made by the first caller (cost models)
     batch       configs that `propose` is asked for at most
     device      what candidates are measured on; None outside of a run, as in a contract suite

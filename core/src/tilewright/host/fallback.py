@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from tilewright.strategies.strategy import strategy_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Iterator
 
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
@@ -30,15 +29,3 @@ def fallback_configs(task: Task, space: ConfigSpace, host: PluginHost) -> Iterat
     first = space.first()
     if first is not None:
         yield first
-
-
-def fallback_besides(
-    failed: Container[ConfigEntity], task: Task, space: ConfigSpace, host: PluginHost
-) -> ConfigEntity:
-    """The host's fallback if it is not in `failed`; else the first advice that is not.
-
-    Where all of it failed, the host's. Raises UsageError where no point is feasible.
-    """
-    first = host.fallback_config(task, space)
-    advised = chain((first,), fallback_configs(task, space, host))
-    return next((config for config in advised if config not in failed), first)

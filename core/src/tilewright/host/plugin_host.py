@@ -166,11 +166,11 @@ class PluginHost(ComponentHost):
 
     def declined(self, task: Task, pattern: str = "*") -> tuple[Declined, ...]:
         """Those for the operator and kind of target that do not take the task, as above."""
-        halves = {s.name: self.implementation(s.name) for s in self._serving(task, pattern)}
+        serving = {s.name: self.implementation(s.name) for s in self._serving(task, pattern)}
         return tuple(
-            Declined(name, own_words(half.applies))
-            for name, half in halves.items()
-            if not half.applies(task)
+            Declined(name, own_words(implementation.applies))
+            for name, implementation in serving.items()
+            if not implementation.applies(task)
         )
 
     def check_strategies(self, pattern: str, target: Target, where: str) -> None:
@@ -209,9 +209,9 @@ class PluginHost(ComponentHost):
 
     def alternatives(self, strategy: Strategy, task: Task) -> Sequence[Alternative]:
         """What a strategy offers for a task; none where it does not take the task."""
-        half = self.implementation(strategy.name)
+        implementation = self.implementation(strategy.name)
         with self.blaming("strategy", strategy.name):
-            found = half.alternatives(task) if half.applies(task) else ()
+            found = implementation.alternatives(task) if implementation.applies(task) else ()
             for alternative in found:
                 if strategy_of(alternative.name) != strategy.name:
                     raise ValueError(

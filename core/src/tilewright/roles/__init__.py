@@ -8,9 +8,7 @@ from tilewright.roles.measurement import (
     ReachesDevices,
     Runner,
     TakesBatches,
-    TellsBuilderFaults,
-    TellsFaults,
-    TellsUse,
+    TellsDevices,
 )
 from tilewright.roles.record_reader import RecordReader
 from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent, TakesRecords
@@ -63,12 +61,10 @@ __all__ = [
     "TargetBackend",
     "TaskScheduler",
     "TaskState",
-    "TellsBuilderFaults",
-    "TellsFaults",
+    "TellsDevices",
     "TellsItsParts",
     "TellsLeastWork",
     "TellsOverruns",
     "TellsReuseDistance",
-    "TellsUse",
     "Tuner",
 ]

@@ -61,18 +61,6 @@ class TakesBatches(Protocol):
         """How many it can do with now; 0 while it has no device. It may change at any time."""
 
 
-@runtime_checkable
-class TellsFaults(Protocol):
-    """An optional part of a `Runner` of several devices: it tells which of them failed it."""
-
-    def device_faults(self) -> Mapping[str, Mapping[str, int]]:
-        """So far, by a device's name: how many batches came to nothing there, by why.
-
-        Such as `device_lost`, or `drift` of one that was slower than usual and then set aside.
-        They were measured again, or have failed.
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class DeviceUse:
     """What one of several devices did for a while.
@@ -90,21 +78,23 @@ class DeviceUse:
 
 
 @runtime_checkable
-class TellsUse(Protocol):
-    """An optional part of a `Runner` of several devices: it tells what each did, and when."""
+class TellsDevices(Protocol):
+    """An optional part of a `Runner` of several devices: what each did, and which failed it."""
 
     def device_uses(self) -> Mapping[str, Sequence[DeviceUse]]:
         """So far, by a device's name, in the order of time; in between it had nothing to do."""
 
+    def device_faults(self) -> Mapping[str, Mapping[str, int]]:
+        """So far, by a device's name: how many batches came to nothing there, by why.
 
-@runtime_checkable
-class TellsBuilderFaults(Protocol):
-    """An optional part of a `Runner` that has builders: it tells which of them failed it."""
+        Such as `device_lost`, or `drift` of one that was slower than usual and then set aside.
+        They were measured again, or have failed.
+        """
 
     def builder_faults(self) -> Mapping[str, Mapping[str, int]]:
         """So far, by a builder's name: how many batches were not built there, by why.
 
-        Such as `builder_lost`. They were built elsewhere.
+        Such as `builder_lost`. They were built elsewhere. Empty where it has no builders.
         """
 
 

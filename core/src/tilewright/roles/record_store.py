@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -72,8 +72,16 @@ class RecordStore(Protocol):
     def tasks(self) -> list[Task]:
         """Every task that has a trial, in order of its first."""
 
-    def trials(self, device_fingerprint: str, revisions: Mapping[str, int]) -> list[Trial]:
-        """Trials that count on a device, failures included, oldest first."""
+    def trials(
+        self,
+        device_fingerprint: str,
+        revisions: Mapping[str, int],
+        operators: Collection[str] | None = None,
+    ) -> list[Trial]:
+        """Trials that count on a device, of these operators or of all.
+
+        Failures are among them; the oldest come first.
+        """
 
     def count(self, query: Query) -> Count:
         """How many trials of a task count, spoiled ones among them."""

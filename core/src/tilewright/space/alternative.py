@@ -88,15 +88,13 @@ class Alternative:
         digits = self._digits(index)
         return all(group.accepts([digits[i] for i in places]) for group, places, _ in self._groups)
 
-    def indexes(
-        self, start: int = 0, stop: int | None = None, *, backwards: bool = False
-    ) -> Iterator[int]:
+    def indexes(self, start: int = 0, stop: int | None = None) -> Iterator[int]:
         """Feasible indexes in [start, stop), lazily; infeasible prefixes are skipped as a whole."""
         stop = self.size if stop is None else min(stop, self.size)
         if max(start, 0) >= stop:
             return iter(())
         empty: list[Classes] = [()] * len(self._groups)
-        return self._walk(len(self.knobs) - 1, 0, empty, range(max(start, 0), stop), backwards)
+        return self._walk(len(self.knobs) - 1, 0, empty, range(max(start, 0), stop))
 
     def draw(self, rng: random.Random) -> int | None:
         """The index of a random feasible point (see `KnobGroup.draw`), None where there is none."""
@@ -210,9 +208,7 @@ class Alternative:
         values = map(operator.getitem, self._values, digits)
         return ConfigEntity.of_frozen(self.name, dict(zip(self._names, values, strict=True)))
 
-    def _walk(
-        self, place: int, base: int, chosen: list[Classes], within: range, backwards: bool
-    ) -> Iterator[int]:
+    def _walk(self, place: int, base: int, chosen: list[Classes], within: range) -> Iterator[int]:
         """Feasible indexes in a range whose digits above `place` are those of `base`."""
         if place < 0:
             yield base
@@ -220,14 +216,13 @@ class Alternative:
         stride = self._strides[place]
         first = max(0, (within.start - base) // stride)
         last = min(len(self.knobs[place]), -(-(within.stop - base) // stride))
-        digits = range(first, last)
         group, _, level = self._group_of[place]
         mine = next(i for i, (other, *_) in enumerate(self._groups) if other is group)
         before = chosen[mine]
-        for digit in reversed(digits) if backwards else digits:
+        for digit in range(first, last):
             chosen[mine] = (*before, group.tree.class_of(level, digit))
             if group.tree.completable(chosen[mine]):
-                yield from self._walk(place - 1, base + digit * stride, chosen, within, backwards)
+                yield from self._walk(place - 1, base + digit * stride, chosen, within)
         chosen[mine] = before
 
 

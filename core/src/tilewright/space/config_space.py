@@ -116,21 +116,12 @@ class ConfigSpace:
         counts = [alternative.valid_count for alternative in self.alternatives]
         return None if None in counts else sum(count for count in counts if count is not None)
 
-    def indexes(
-        self, start: int = 0, stop: int | None = None, *, backwards: bool = False
-    ) -> Iterator[int]:
-        """Feasible indexes in [start, stop), lazily and in order, or from the last back."""
-        parts = list(zip(self._offsets, self.alternatives, strict=False))
-        for offset, alternative in reversed(parts) if backwards else parts:
+    def indexes(self, start: int = 0, stop: int | None = None) -> Iterator[int]:
+        """Feasible indexes in [start, stop), lazily and in order."""
+        for offset, alternative in zip(self._offsets, self.alternatives, strict=False):
             own_stop = None if stop is None else stop - offset
-            for index in alternative.indexes(start - offset, own_stop, backwards=backwards):
+            for index in alternative.indexes(start - offset, own_stop):
                 yield offset + index
-
-    def next_valid(self, index: int, step: int = 1) -> int | None:
-        """The feasible index `step` feasible points on (negative: back), None past the end."""
-        ahead = step > 0
-        found = self.indexes(index + 1) if ahead else self.indexes(0, index, backwards=True)
-        return next(islice(found, abs(step) - 1, None), None)
 
     def points(self) -> Iterator[ConfigEntity]:
         """Feasible configs, lazily, in order of index."""

@@ -9,19 +9,13 @@ first, for every kernel that is compiled or run inside.
 
 from __future__ import annotations
 
-import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass
+from typing import Self
 
-from tilewright.errors import UsageError
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
-
-if TYPE_CHECKING:
-    from tilewright.space.config_space import ConfigSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +31,6 @@ class Answer:
     seconds: float | None
     source: str
     pack: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Advised(Answer):
-    """A config that nobody measured, which a plugin takes to be faster than the fallback.
-
-    Its source says what the advice rests on, and how sure it is.
-    """
 
 
 class DispatchContext(ABC):
@@ -90,42 +76,6 @@ def current() -> DispatchContext:
 def entered() -> tuple[DispatchContext, ...]:
     """The contexts entered in this thread, the innermost first."""
     return _stack.get()[::-1]
-
-
-def asked_first(
-    contexts: Iterable[DispatchContext],
-    task: Task,
-    node: str | None,
-    space: Callable[[], ConfigSpace],
-    where: str,
-    *,
-    present: Callable[[ConfigEntity], ConfigEntity],
-) -> Answer | None:
-    """The first answer of these contexts; its source names the context.
-
-    For code that asks the caller's contexts (`entered`) before it decides. Errors of a context
-    are not caught. `present` gives a config under the present name of its strategy. Raises
-    UsageError, which names the context and `where`, for an answer that is no feasible point of the
-    space.
-    """
-    for context in contexts:
-        answer = context.find(task, node)
-        if answer is None:
-            continue
-        name = type(context).__name__
-        if not isinstance(answer, Answer):
-            got = f"expected an Answer or None, got {reprlib.repr(answer)}"
-            raise UsageError(f"the dispatch context {name} answered: {got}", where=where)
-        config = present(answer.config)
-        if config not in space():
-            raise UsageError(
-                f"the dispatch context {name} answered {answer.config.text[:200]}, "
-                "which is no feasible point of the space",
-                where=where,
-                remedy="let it answer None where it has no config for the task",
-            )
-        return replace(answer, config=config, source=f"{name}: {answer.source}")
-    return None
 
 
 class _Nothing(DispatchContext):

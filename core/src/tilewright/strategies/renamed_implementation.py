@@ -43,9 +43,6 @@ class _RenamedImplementation:
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         return self._made.layouts(task, self._inner(config))
 
-    def program(self, task: Task, config: ConfigEntity) -> Any:
-        return self._made.program(task, self._inner(config))  # type: ignore[attr-defined]
-
     def fallback(self, task: Task) -> ConfigEntity | None:
         return self._outer(self._made.fallback(task))
 

@@ -181,9 +181,9 @@ def strategy(
     ...     return [Mine]
     """
 
-    def decorate(half: type) -> Strategy:
-        filled = type(half.__name__, (half, _Template), {"__doc__": half.__doc__})
-        takes_host = "__init__" in vars(half)
+    def decorate(own: type) -> Strategy:
+        filled = type(own.__name__, (own, _Template), {"__doc__": own.__doc__})
+        takes_host = "__init__" in vars(own)
 
         def load(host: ComponentHost) -> Implementation:
             made: Implementation = filled(host) if takes_host else filled()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,8 @@ from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 from tilewright.canonical import canonical_json, content_key, freeze, thaw
+
+_CACHE = re.compile(r"l\d_bytes")  # how devices name their caches
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,17 @@ class Device:
     def fingerprint(self) -> str:
         """Hash of the name and attributes; peaks are measurements and stay out of it."""
         return content_key([self.name, self.attributes])
+
+    @property
+    def emulated(self) -> bool:
+        """Whether its times are no hardware's: it is used only where it is named."""
+        return bool(self.attributes.get("emulated"))
+
+    @property
+    def cache_bytes(self) -> int:
+        """Of the last-level cache; 0 of a device that tells none."""
+        sizes = (size for name, size in self.attributes.items() if _CACHE.fullmatch(name))
+        return int(max(sizes, default=0))
 
     def peak(self, arithmetic: str, threads: int) -> float | None:
         """Operations a second of a precision's fastest instruction, or of the one that is named.

@@ -13,6 +13,9 @@ from tilewright.vocabulary.task import Task
 
 TEXT_CHARACTERS = 4096
 
+NO_WORKER = "no worker process can start"
+"""The text of an `internal` failure begins so where no candidate of any task would fare better."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conditions:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tilewright.strategies.dispatch import Advised
 from tilewright_models.columns import aligned, features
 from tilewright_models.cost_model import Machine
-from tilewright_pipeline.dispatch.unmeasured import Advice
+from tilewright_pipeline.dispatch.unmeasured import Advice, Advised
 from tilewright_records.similarity import similarity
 from tilewright_tensor.logs.nearest import nearest
 

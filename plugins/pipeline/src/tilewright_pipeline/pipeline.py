@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
+from tilewright.paths import names_a_file, path_of
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.target import Target
@@ -24,7 +26,10 @@ from tilewright_pipeline.writing import check_folder
 from tilewright_pipeline.yaml.file_model import PipelineFile
 from tilewright_pipeline.yaml.plan import Plan
 from tilewright_pipeline.yaml.planner import Planner
+from tilewright_pipeline.yaml.settings import Setting
 from tilewright_pipeline.yaml.yaml_source import YamlSource
+
+_log = logging.getLogger("tilewright")
 
 _GRAVITY = (DONE, PARTIAL, FAILED, INTERRUPTED)
 """Exit codes, the worst last: of several networks' the worst is that of the run."""
@@ -50,7 +55,7 @@ class Pipeline:
         cls,
         source: str | Path | YamlSource,
         *,
-        settings: Sequence[str] = (),
+        settings: Sequence[Setting | str] = (),
         plugins: Sequence[Path] = (),
         observers: Sequence[object] = (),
         target: Target | str | None = None,
@@ -190,6 +195,9 @@ class Pipeline:
         """
         file, plan = self.file, self.plan
         asked = [one.options for one in plan.stages if isinstance(one.options, TuneOptions)]
+        records = path_of(file.records) if file.records else None
+        if records is not None and not asked and not names_a_file(records):
+            _log.warning("%s: no such records file: every config is a fallback", records)
         try:
             context = make_context(
                 plan.host,
@@ -197,7 +205,7 @@ class Pipeline:
                 folder=self._folder(out),
                 target=plan.target,
                 device=device or file.device,
-                records=Path(file.records) if file.records else None,
+                records=records,
                 conditions=file.measure.conditions,
                 seed=file.seed if seed is None else seed,
                 runner=file.measure.runner,

@@ -24,6 +24,14 @@ def writing(path: Path, what: str) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def writing_file(path: Path, what: str) -> Iterator[None]:
+    """As `writing`, of a file, with the folders above it made."""
+    with writing(path, what):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+
+
 def check_folder(path: Path, what: str) -> None:
     """Raise UsageError unless the folder, and a file in it, could be made; leaves nothing there."""
     with writing(path, what):

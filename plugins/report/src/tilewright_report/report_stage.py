@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from tilewright.options import Options
+from tilewright.paths import path_of
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_report.pages.saving import save_page
@@ -42,7 +42,7 @@ class ReportStage:
     def run(self, values: Mapping[type, Any]) -> StageResult:
         """Raises UsageError where nothing was left in the folder yet."""
         folder, branch = self._context.folder, self._context.branch
-        path = Path(self._options.output or folder / PAGE)
+        path = path_of(self._options.output or folder / PAGE)
         if branch and self._options.output:
             path = path.with_name(f"{path.stem}-{branch}{path.suffix}")
         save_page(page_of([folder], host=self._context.host), path)

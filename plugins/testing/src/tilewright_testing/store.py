@@ -64,6 +64,9 @@ class StoreContract(ComponentContract):
             writer.append(Record.of(trial, _DEVICE, 3) for trial in trials[start : start + 7])
         for store in (writer, open_store()):
             assert store.trials(_DEVICE.fingerprint, _REVISIONS) == trials
+            own = trials[0].input.task.workload.operator
+            assert store.trials(_DEVICE.fingerprint, _REVISIONS, {own}) == trials
+            assert store.trials(_DEVICE.fingerprint, _REVISIONS, {"another"}) == []
             sequence = [record.sequence for record in store.records()]
             assert sequence == sorted(set(sequence))
 

@@ -73,6 +73,7 @@ def record(
     from tilewright.vocabulary.measure import Conditions
     from tilewright_cli.progress.watched import watched
     from tilewright_cli.terminal.choice_text import choice_of
+    from tilewright_cli.terminal.key_records import store_for
     from tilewright_pipeline.api.task_text import find_task
     from tilewright_pipeline.context.run_setup import make_context
     from tilewright_pipeline.writing import check_folder, writing
@@ -94,7 +95,8 @@ def record(
         runner=choice_of("--runner", runner),
         builder=choice_of("--builder", builder),
     )
-    found = find_task(task, context.target, context.host, None)
+    store = store_for(task, context.host)
+    found = find_task(task, context.target, context.host, store)
     space = _narrowed(context.host.space(found, strategies), keep)
     configs = _checked_count(space)
     said: dict[str, Any] = {"space": name, "configs": configs}

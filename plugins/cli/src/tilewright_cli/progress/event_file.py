@@ -14,7 +14,7 @@ from tilewright.errors import UsageError
 from tilewright.plugins.plugin import hookimpl
 from tilewright_cli.progress.machine_watch import MachineWatch
 from tilewright_cli.progress.run_view import RunView
-from tilewright_pipeline.writing import writing
+from tilewright_pipeline.writing import writing_file
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -44,8 +44,7 @@ class EventFile:
         self._path = path
         if str(path) == "-":
             raise UsageError("stdout has the results", where="--events -", remedy="name a file")
-        with writing(path, "--events"):
-            path.parent.mkdir(parents=True, exist_ok=True)
+        with writing_file(path, "--events"):
             self._file: TextIO | None = path.open("w", encoding="utf-8")
         self._machine = MachineWatch()
         self._names: dict[str, str] = {}

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from tilewright.errors import UsageError
-from tilewright.options import Choice, choices, role_of
+from tilewright.options import Choice, role_of
 from tilewright.plugins.offers import word_of
 from tilewright.plugins.plugin import Component
 from tilewright_pipeline.yaml.file_model import PipelineFile
+from tilewright_pipeline.yaml.schema import written_defaults
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -45,7 +44,7 @@ class Option:
     """One option.
 
     name      with a dot for what stands in a mapping: `measure.repeat`
-    takes     what may be given, in words; empty where it takes a `role`
+    takes     what may be given, in words; where components are chosen whether it is a list of them
     role      the role of the component that is chosen; empty where none is
     default   as a file has it; empty where there is none, which the meaning then explains
     required  whether it has to be given
@@ -111,10 +110,13 @@ def _options(model: type[BaseModel], host: PluginHost, within: str = "") -> Iter
     for name, field in model.model_fields.items():
         kinds = (field.annotation, *get_args(field.annotation))
         takes = _takes(schema["properties"][name], schema.get("$defs", {}))
-        role = role_of(name) if Choice in kinds else ""
+        role = role_of(model, name) if Choice in kinds else ""
+        if role:
+            several = get_origin(field.annotation) is tuple
+            takes = "list, each" if several else ""
         yield Option(
             within + name,
-            "" if role else takes,
+            takes,
             role,
             defaults.get(name, ""),
             field.is_required(),
@@ -126,14 +128,8 @@ def _options(model: type[BaseModel], host: PluginHost, within: str = "") -> Iter
 
 
 def _defaults(model: type[BaseModel], host: PluginHost) -> Mapping[str, str]:
-    """The defaults that can be written; a choice left to its role is what the role declares."""
-    options = model.model_construct()
-    written = options.model_dump(mode="json", exclude_none=True)
-    for (name, *_), role, choice in choices(options):
-        if not choice.name:
-            written[str(name)] = ""
-            with suppress(UsageError):  # where none is the default, or several are
-                written[str(name)] = host.default(role)
+    """The defaults that can be written, as texts."""
+    written = written_defaults(model, host)
     return {name: _written(value) for name, value in written.items() if value not in ("", [], {})}
 
 
@@ -166,7 +162,8 @@ def _takes(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
 def _table(options: Iterable[Option]) -> Iterator[str]:
     yield "| option | takes | default | meaning |\n|---|---|---|---|"
     for one in options:
-        takes = f"[{word_of(one.role)}](#{one.role.replace('_', '-')})" if one.role else one.takes
+        link = f"[{word_of(one.role)}](#{one.role.replace('_', '-')})" if one.role else ""
+        takes = f"{one.takes} {link}".strip()
         default = "required" if one.required else f"`{one.default}`" if one.default else ""
         meaning = _sentence(one.meaning).replace("|", "\\|")
         yield f"| `{one.name}` | {takes} | {default} | {meaning} |"

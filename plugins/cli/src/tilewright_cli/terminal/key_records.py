@@ -12,6 +12,7 @@ from tilewright_pipeline.api.task_text import names_a_key
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
+    from tilewright.roles import RecordStore
 
 
 def records_for(task: str, host: PluginHost) -> Path:
@@ -28,6 +29,13 @@ def records_for(task: str, host: PluginHost) -> Path:
         if key in _keys(file, host):
             return file
     return TUNE_RECORDS
+
+
+def store_for(task: str, host: PluginHost) -> RecordStore | None:
+    """The records of that file, which `find_task` needs for a key; None for any other text."""
+    from tilewright_pipeline.context.run_setup import open_store
+
+    return open_store(records_for(task, host), host) if names_a_key(task) else None
 
 
 def _keys(file: Path, host: PluginHost) -> set[str]:

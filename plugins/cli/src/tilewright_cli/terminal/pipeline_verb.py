@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from tilewright_cli.terminal.choice_text import choice_of
 from tilewright_pipeline.context.exit_codes import INTERRUPTED
 
 if TYPE_CHECKING:
+    from tilewright_pipeline.yaml.settings import Setting
     from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 _OPTIONS = (
@@ -67,7 +68,7 @@ def pipeline_of(source: str) -> Path | YamlSource:
     name = re.sub(r"[^\w.-]+", "-", Path(source).stem).strip("-._")[:100] or "model"
     stages: list[dict[str, Any]] = [{"import": {"model": source}}]
     stages += [{stage: {}} for stage in _STAGES]
-    text = json.dumps({"version": 1, "name": name, "stages": stages})
+    text = json.dumps({"version": 1, "name": name, "stages": stages}, ensure_ascii=False)
     return replace(YamlSource.parse(text, source), written=False)
 
 
@@ -81,7 +82,7 @@ def run_pipeline(
     builder: str | None,
     device: str | None,
     dims: Mapping[str, str],
-    settings: tuple[str, ...],
+    settings: Sequence[Setting | str],
     seed: int | None,
     foreign_records: bool,
     frozen: bool,
@@ -102,13 +103,15 @@ def run_pipeline(
     from tilewright_pipeline.pipeline import Pipeline
 
     if precision is not None:
-        settings = (*settings, f"precision={precision}")
+        asked = shared.setting("precision", precision, f"--precision {precision}")
+        settings = (*settings, asked)
     settings = (*settings, *shared.dims_settings(dims))
     for role, text in (("runner", runner), ("builder", builder)):
         if text is not None:
             chosen = choice_of(f"--{role}", text)
             value = {chosen.name: dict(chosen.options)} if chosen.options else chosen.name
-            settings = (*settings, f"measure.{role}={json.dumps(value)}")
+            asked = shared.setting(f"measure.{role}", value, f"--{role} {text}")
+            settings = (*settings, asked)
     with watched(quiet=quiet or as_json, events=events, summary=not as_json) as watchers:
         pipeline = Pipeline.load(
             source,
@@ -145,10 +148,10 @@ def stage_verb(name: str, stage: str) -> Callable[[Any], click.Command]:
         @click.argument("source", metavar="FILE.yaml|MODEL")
         @pipeline_options
         def run_stage(*, source: str, settings: tuple[str, ...], **options: Any) -> int:
-            given = [(option.name, options.pop(option.name)) for option in own]
+            given = [(option, options.pop(option.name)) for option in own]
             asked = [
-                f"{stage}.{key}={json.dumps(value, default=str)}"
-                for key, value in given
+                shared.setting(f"{stage}.{option.name}", value, option.opts[0])
+                for option, value in given
                 if value is not None
             ]
             return run_pipeline(

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tilewright.errors import UsageError
+from tilewright.paths import path_of
 from tilewright.strategies.strategy import PRECISIONS
 from tilewright.terminal_text import printable
 from tilewright_cli.terminal.answer_alone import answer_alone
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
+    from tilewright_pipeline.yaml.settings import Setting
 
 TUNE_FOLDER = Path("runs/tune")
 TUNE_RECORDS = TUNE_FOLDER / "records.jsonl"
@@ -33,7 +35,7 @@ class _NamedPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         if not value:
             self.fail("expected a path, got nothing", param, ctx)
-        return Path(value)
+        return path_of(value)
 
 
 NAMED_PATH = _NamedPath()
@@ -107,11 +109,6 @@ settings: Decorator = click.option(
     metavar="STAGE.OPTION=VALUE",
     help="A value in place of the file's; may be given several times.",
 )
-records: Decorator = click.option(
-    "--records",
-    type=NAMED_PATH,
-    help="A records file to read instead of that of the run, or of `tune`.",
-)
 runner: Decorator = click.option(
     "--runner", default=None, metavar="NAME[:OPTION=VALUE,...]", help="In place of the file's."
 )
@@ -151,9 +148,17 @@ dims: Decorator = click.option(
 )
 
 
-def dims_settings(sizes: Mapping[str, str]) -> tuple[str, ...]:
+def setting(key: str, value: Any, flag: str) -> Setting:
+    """What a flag sets in the pipeline's file; messages name the flag."""
+    from tilewright_pipeline.yaml.settings import Setting
+
+    return Setting(f"{key}={json.dumps(value, ensure_ascii=False, default=str)}", flag)
+
+
+def dims_settings(sizes: Mapping[str, str]) -> tuple[Setting, ...]:
     """What `--dim` sets of the stage `import`."""
-    return (f"import.dims={json.dumps(sizes)}",) if sizes else ()
+    given = " ".join(f"--dim {name}={size}" for name, size in sizes.items())
+    return (setting("import.dims", sizes, given),) if sizes else ()
 
 
 recorded_spaces: Decorator = click.option(
@@ -194,6 +199,11 @@ class _RecordsFile(_NamedPath):
 
 
 RECORDS_FILE = _RecordsFile()
+records: Decorator = click.option(
+    "--records",
+    type=RECORDS_FILE,
+    help="A records file to read instead of that of the run, or of `tune`.",
+)
 records_file: Decorator = click.argument("file", type=RECORDS_FILE, default=TUNE_RECORDS)
 
 

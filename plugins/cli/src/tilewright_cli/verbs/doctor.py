@@ -125,7 +125,7 @@ def _devices(host: PluginHost, kind: str) -> Iterator[_Check]:
         try:
             flops, bandwidth = backend.measure_peak(device, Target(kind))
             others: Mapping[str, float] = {}
-            if isinstance(backend, MeasuresInstructions) and not device.attributes.get("emulated"):
+            if isinstance(backend, MeasuresInstructions) and not device.emulated:
                 others = backend.measure_instructions(device, Target(kind))
         except (UsageError, RuntimeError, OSError) as error:
             yield _Check("FAIL", f"{name} runs no generated code", str(error))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,10 @@ from tilewright.errors import UsageError
 from tilewright_cli.terminal import shared_options as shared
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tilewright_pipeline.context.explaining import Explanation
+    from tilewright_pipeline.yaml.settings import Setting
 
 
 @click.command()
@@ -54,9 +56,9 @@ def explain(
     """
     from tilewright_pipeline.api.task_text import names_a_task
 
-    settings = (*settings, *shared.dims_settings(dims))
+    asked: list[Setting | str] = [*settings, *shared.dims_settings(dims)]
     if names_a_task(source):
-        if part is not None or settings:
+        if part is not None or asked:
             raise UsageError(
                 "a task has no parts and no stages",
                 where=source,
@@ -84,11 +86,11 @@ def explain(
             f"tilewright explain FILE.yaml|MODEL {source}",
         )
     if precision is not None:
-        settings = (*settings, f"precision={precision}")
+        asked.append(shared.setting("precision", precision, f"--precision {precision}"))
     if records is not None:
-        settings = (*settings, f"records={json.dumps(str(records))}")
+        asked.append(shared.setting("records", str(records), f"--records {records}"))
     found, none = _of_network(
-        source, part, out=out, target=target, device=device, settings=settings, plugin=plugin
+        source, part, out=out, target=target, device=device, settings=asked, plugin=plugin
     )
     if as_json:
         shared.print_json({"nodes": [dict(explanation.to_json()) for explanation in found]})
@@ -137,7 +139,7 @@ def _of_network(
     out: Path | None,
     target: str | None,
     device: str | None,
-    settings: tuple[str, ...],
+    settings: Sequence[Setting | str],
     plugin: tuple[Path, ...],
 ) -> tuple[list[Explanation], str]:
     """The explanations, and what to say where there are none."""

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from tilewright_cli.terminal import shared_options as shared
 from tilewright_cli.terminal.model_flags import flags_of
 from tilewright_cli.terminal.pipeline_verb import pipeline_of, pipeline_options, run_pipeline
-from tilewright_pipeline.options.tune_options import EFFORTS, TuneOptions
+from tilewright_pipeline.options.tune_options import REPLACED, TuneOptions
 
 
 @click.command()
@@ -37,10 +38,9 @@ def run(
     """
     asked = []
     if effort is not None:  # it counts in place of what a file says, and `--set` in place of it
-        asked = [
-            f"tune.effort={effort}",
-            *(f"tune.{name}=null" for name in EFFORTS.get(effort, ())),
-        ]
+        values = {"effort": effort, **dict.fromkeys(REPLACED)}
+        flag = f"--effort {effort}"
+        asked = [shared.setting(f"tune.{name}", value, flag) for name, value in values.items()]
     return run_pipeline(
         pipeline_of(source), settings=(*asked, *settings), more=more, verify=verify, **options
     )

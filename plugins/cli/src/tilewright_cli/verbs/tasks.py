@@ -14,6 +14,7 @@ from tilewright_cli.terminal import shared_options as shared
 if TYPE_CHECKING:
     from tilewright.vocabulary.task_set import TaskSet
     from tilewright_pipeline.context.run_context import RunContext
+    from tilewright_pipeline.yaml.settings import Setting
 
 
 @click.command()
@@ -43,11 +44,11 @@ def tasks(
     from tilewright_cli.terminal.pipeline_verb import pipeline_of
     from tilewright_pipeline.pipeline import Pipeline
 
-    settings = (*settings, *shared.dims_settings(dims))
+    asked: list[Setting | str] = [*settings, *shared.dims_settings(dims)]
     found = []
     for target in targets or (None,):
         pipeline = Pipeline.load(
-            pipeline_of(source), settings=settings, plugins=plugin, target=target, whole=False
+            pipeline_of(source), settings=asked, plugins=plugin, target=target, whole=False
         )
         found.append(pipeline.tasks(device=device))
     if len(found) > 1:
@@ -79,9 +80,14 @@ def tasks(
             f"{row['configs']:>12} configs  {row['text']}"
         )
     if rows:
-        sizes = [f" --dim {quote(f'{name}={size}')}" for name, size in dims.items()]
-        asked = f"{quote(source)} {rows[0]['key']}{''.join(sizes)}"
-        shared.say(f"more on one: tilewright explain {asked}", err=True)
+        given = [("--target", text) for text in targets]
+        given += [("--device", device)] if device else []
+        given += [("--dim", f"{name}={size}") for name, size in dims.items()]
+        given += [("--set", text) for text in settings]
+        given += [("--plugin", str(path)) for path in plugin]
+        flags = "".join(f" {flag} {quote(text)}" for flag, text in given)
+        hint = f"tilewright explain {quote(source)} {rows[0]['key']}{flags}"
+        shared.say(f"more on one: {hint}", err=True)
 
 
 def _compare(found: list[tuple[RunContext, TaskSet]], *, as_json: bool) -> None:

@@ -6,7 +6,6 @@ Modules are compiled one by one: those of tuned candidates come from the cache.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
@@ -16,7 +15,7 @@ from tilewright_cuda.program.arch import Arch, arch_of
 from tilewright_cuda.program.artifact import artifact_of
 from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer
 from tilewright_cuda.text.generate import generate
-from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
+from tilewright_tensor.ir.network_program import NetworkProgram
 
 _ALIGNMENT = 256
 
@@ -51,7 +50,7 @@ def launch_list(network: NetworkProgram, arch: Arch) -> CudaProgram:
         program = made.get(id(call.program))
         if program is None:
             program = made[id(call.program)] = generate(call.program, arch).program
-        _check_call(call, program, [buffers[name] for name in call.operands])
+        call.check(program.operands, buffers)
         slots = [places[name] for name in call.operands]
         end = 0
         for size in program.workspace_bytes:
@@ -78,10 +77,3 @@ def _placed(launch: Launch, modules: Sequence[int], slots: Sequence[Pointer]) ->
         modules[launch.module], launch.kernel, launch.grid, launch.block, launch.shared_bytes,
         arguments,
     )  # fmt: skip
-
-
-def _check_call(call: KernelCall, program: CudaProgram, buffers: Sequence[NetworkBuffer]) -> None:
-    wanted = [(prod(shape), dtype) for shape, dtype in program.operands]
-    given = [(prod(b.shape), b.dtype) for b in buffers]
-    if wanted != given:
-        raise ValueError(f"node {call.node!r}: its kernel takes {wanted}, the call gives {given}")

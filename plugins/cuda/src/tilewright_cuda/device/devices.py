@@ -99,11 +99,6 @@ def missing() -> dict[str, str]:
     return found
 
 
-def is_emulated(device: Device) -> bool:
-    """Whether kernels run on the processor, and times say nothing."""
-    return device.name == EMULATED
-
-
 def l2_bytes(device: Device) -> int:
     """Size of the last cache before memory."""
     return int(device.attributes["l2_bytes"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.roles import Artifact, Kernel
 from tilewright.vocabulary.device import Device
-from tilewright_cuda.device.devices import check_runs, is_emulated, l2_bytes, open_runtime
+from tilewright_cuda.device.devices import check_runs, l2_bytes, open_runtime
 from tilewright_cuda.driver.kernel import CudaKernel
 from tilewright_cuda.program.artifact import contents_of
 
@@ -12,7 +12,7 @@ from tilewright_cuda.program.artifact import contents_of
 def load_kernel(artifact: Artifact, device: Device) -> Kernel:
     """The artefact on a device. Raises UsageError where the device cannot run it."""
     contents = contents_of(artifact)
-    if is_emulated(device):
+    if device.emulated:
         from tilewright_cuda.emulation.kernel import EmulatedKernel
         from tilewright_cuda.emulation.runtime import EmulatedRuntime
 

@@ -17,7 +17,6 @@ from tilewright.roles import Kernel
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright_cuda.compile.build import build
-from tilewright_cuda.device.devices import is_emulated
 from tilewright_cuda.device.loading import load_kernel
 from tilewright_cuda.driver.driver_errors import NO_DRIVER
 from tilewright_cuda.program.arch import ARCHS, runs_on
@@ -78,7 +77,7 @@ def measure_peak(device: Device) -> tuple[float, float]:
 
 def measure_flops(device: Device) -> float:
     """Float32 operations a second, a multiply-add counting two; best of several samples."""
-    blocks, rounds = _blocks(device), 20 if is_emulated(device) else 4096
+    blocks, rounds = _blocks(device), 20 if device.emulated else 4096
     text = flops_text(rounds)
     kernel = _kernel(device, text, "multiply_adds", blocks, np.full(_THREADS, 0.5, np.float32))
     return 2.0 * blocks * _THREADS * _CHAINS * rounds / _best_seconds(kernel, device)
@@ -91,7 +90,7 @@ def flops_text(rounds: int) -> str:
 
 def measure_bandwidth(device: Device) -> float:
     """Bytes a second read from memory many times the last-level cache."""
-    blocks, size = _blocks(device), 4 << 20 if is_emulated(device) else 512 << 20
+    blocks, size = _blocks(device), 4 << 20 if device.emulated else 512 << 20
     text = _READ_TEXT.format(threads=_THREADS, blocks=blocks, count=size // 16)
     kernel = _kernel(device, text, "read_all", blocks, np.ones(size // 4, np.float32))
     return size / _best_seconds(kernel, device)
@@ -113,7 +112,7 @@ def _kernel(
 
 def _best_seconds(kernel: Kernel, device: Device) -> float:
     kernel.time(1)
-    end = time.monotonic() + (0 if is_emulated(device) else _WARMING_SECONDS)
+    end = time.monotonic() + (0 if device.emulated else _WARMING_SECONDS)
     seconds = [kernel.time(1) for _ in range(5)]
     while time.monotonic() < end:
         seconds.append(kernel.time(1))

@@ -77,6 +77,11 @@ class Batch:
         }
 
     @property
+    def over(self) -> bool:
+        """Whether every candidate has its result."""
+        return all(each.future.done() for each in self.candidates)
+
+    @property
     def unbuilt(self) -> bool:
         """Whether a builder may build it."""
         return not self.offered and any(code_of(each.build) is None for each in self.candidates)

@@ -6,20 +6,21 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import FailureKind, MeasureInput
 from tilewright_dask.driver.batch import Batch
-from tilewright_dask.driver.fleet_builder import FleetBuilder
+from tilewright_dask.driver.fleet_builder import FleetBuilder, undisturbing
 from tilewright_dask.driver.fleet_device import FleetDevice
 from tilewright_dask.driver.fleet_link import FleetLink, let_go, reply_of
 from tilewright_dask.driver.fleet_member import FleetMember
-from tilewright_dask.driver.seat import M, Seat
+from tilewright_dask.driver.seat import MOST_FLYING, M, Seat
 from tilewright_dask.fleet_log import FleetLog
 from tilewright_dask.messages import told_mistake
+from tilewright_measure.worker.failures import failure_of
 
 if TYPE_CHECKING:
     from tilewright_dask.driver.options import DaskRunnerOptions
@@ -38,6 +39,9 @@ class Dispatch:
     >>> link.run(dispatch.begin())     # the first device is there
     >>> dispatch.add(batch)            # any thread; its futures get results
     >>> link.run(dispatch.end())       # what has no result is cancelled, nothing is left running
+
+    A bug in handling a batch costs that batch, as `internal`. Any other ends them all: `begin` and
+    `add` raise it.
 
     opening   the request that opens a session on a device
     wants     which devices this run uses
@@ -63,22 +67,24 @@ class Dispatch:
         self._check = check
         self._wait_seconds, self._drift = options.wait_seconds, options.drift
         self._reference: MeasureInput | None = None
+        self._batches: set[Batch] = set()  # all that lack results, wherever they are
         self._queue: deque[Batch] = deque()
         self._seats: dict[str, Seat[FleetDevice]] = {}
         self._builders: dict[str, Seat[FleetBuilder]] = {}
         self._builds = False  # whether this run's batches come unbuilt
         self._left_out: dict[str, UsageError] = {}  # by address
-        self._disturbing: set[str] = set()  # addresses of builders
+        self._disturbing: set[str] = set()  # addresses of builders of which that was told
         self._silent: dict[str, float] = {}  # when the scheduler had last heard of them
         self._homes: dict[tuple[str, str], str] = {}  # addresses, by candidates run in turns
         self._tasks: set[asyncio.Task[None]] = set()
         self._served = time.monotonic()  # when a device was last ready
-        self._ended = False
+        self._stopped: tuple[FailureKind, str] | None = None
+        self._bug: Exception | None = None
 
     @property
     def takes(self) -> int:
         """How many batches all devices take at a time, and one a builder that has work."""
-        devices = sum(seat.takes for seat in [*self._seats.values()] if seat.serves)
+        devices = MOST_FLYING * sum(seat.serves for seat in [*self._seats.values()])
         if not devices or not self._builds:
             return devices
         return devices + sum(seat.serves for seat in [*self._builders.values()])
@@ -98,6 +104,8 @@ class Dispatch:
         self._spawn(self._follow())
         began = time.monotonic()
         while not self.takes:
+            if self._bug is not None:
+                raise self._bug
             failed = (seat.failed for seat in self._seats.values())
             errors = [*self._left_out.values(), *filter(None, failed)]
             if errors and not self._hopeful:
@@ -112,11 +120,14 @@ class Dispatch:
 
     def add(self, batch: Batch) -> None:
         """Have a batch measured; from any thread."""
+        if self._bug is not None:
+            raise RuntimeError("nobody hands out batches any more") from self._bug
 
         def put() -> None:
-            if self._ended:
-                batch.fail(FailureKind.CANCELLED, "measuring was stopped")
+            if self._stopped is not None:
+                batch.fail(*self._stopped)
                 return
+            self._batches.add(batch)
             self._queue.append(batch)
             self._builds |= batch.unbuilt
             self._assign()
@@ -125,18 +136,22 @@ class Dispatch:
 
     async def end(self) -> None:
         """Cancel what has no result, and have the workers end their processes."""
-        self._ended = True
-        for task in self._tasks:
-            task.cancel()
+        self._stop(FailureKind.CANCELLED, "measuring was stopped")
         seats: list[Seat[Any]] = [*self._seats.values(), *self._builders.values()]
-        waiting = [*self._queue, *(batch for seat in seats for batch in seat.flying)]
-        self._queue.clear()
-        for batch in waiting:
-            batch.fail(FailureKind.CANCELLED, "measuring was stopped")
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.gather(*(let_go(seat.session) for seat in seats))
         self._seats.clear()
         self._builders.clear()
+
+    def _stop(self, kind: FailureKind, why: str) -> None:
+        """Do nothing more: whatever has no result fails, and what comes from now on."""
+        self._stopped = kind, why
+        for task in self._tasks:
+            task.cancel()
+        self._queue.clear()
+        for batch in self._batches:
+            batch.fail(kind, why)
+        self._batches.clear()
 
     # --- who is there ----------------------------------------------------------------------------
 
@@ -149,7 +164,8 @@ class Dispatch:
             devices = [one for one in members if isinstance(one, FleetDevice)]
             self._note(self._seats, [one for one in devices if self._wants(one)])
             if self._seats:  # a builder is checked for the kind of their targets
-                self._note(self._builders, self._undisturbing(members, devices))
+                builders = undisturbing(members, devices, self._disturbing)
+                self._note(self._builders, builders)
             self._assign()
             self._give_up()
             seconds = len(members) * _LOOK_SECONDS_EACH
@@ -171,26 +187,6 @@ class Dispatch:
             self._lose(seats[address], "is gone")
         if self.takes:
             self._served = time.monotonic()
-
-    def _undisturbing(
-        self, members: Sequence[FleetMember], devices: Sequence[FleetDevice]
-    ) -> list[FleetBuilder]:
-        """The builders, without those on a device's cores."""
-        found = []
-        for builder in members:
-            if not isinstance(builder, FleetBuilder):
-                continue
-            device = builder.disturbs(devices)
-            if device is None:
-                found.append(builder)
-            elif builder.address not in self._disturbing:
-                self._disturbing.add(builder.address)
-                _log.warning(
-                    "%s is not used: it has cores of %s; give each its own by --cores",
-                    builder.name,
-                    device.name,
-                )
-        return found
 
     def _take(self, seats: dict[str, Seat[M]], member: M) -> None:
         try:
@@ -263,11 +259,9 @@ class Dispatch:
                 continue
             self._queue.remove(batch)
             seat.flying.add(batch)
-            if isinstance(seat.member, FleetBuilder):
-                self._spawn(self._build(seat, batch))
-                continue
-            self._homes.update(dict.fromkeys(batch.in_turns, seat.member.address))
-            self._spawn(self._fly(seat, batch))
+            if isinstance(seat.member, FleetDevice):
+                self._homes.update(dict.fromkeys(batch.in_turns, seat.member.address))
+            self._spawn(self._hand(seat, batch))
 
     def _place_for(self, batch: Batch) -> Seat[Any] | None:
         """Who has it next; what is unbuilt goes to a device only where that has nothing to do."""
@@ -290,10 +284,24 @@ class Dispatch:
         free = [seat for seat in seats if seat.free]
         return min(free, key=lambda seat: len(seat.flying), default=None)
 
+    async def _hand(self, seat: Seat[Any], batch: Batch) -> None:
+        try:
+            if isinstance(seat.member, FleetBuilder):
+                await self._build(seat, batch)
+            else:
+                await self._fly(seat, batch)
+        except Exception as error:  # noqa: BLE001  a bug here must leave no caller waiting
+            failure = failure_of(error, FailureKind.INTERNAL)
+            batch.fail(failure.kind, failure.text, seat.name)
+        finally:
+            seat.flying.discard(batch)
+            if batch.over:
+                self._batches.discard(batch)
+        self._assign()
+
     async def _build(self, builder: Seat[FleetBuilder], batch: Batch) -> None:
         assert builder.session is not None
         answer = await self._answer(builder, batch.build_request(builder.session.key))
-        builder.flying.discard(batch)
         batch.offered = True
         if isinstance(answer, str):
             self._lose(builder, answer)
@@ -306,17 +314,15 @@ class Dispatch:
             batch.take_builds(answer["builds"])
         if batch.candidates:
             self._queue.appendleft(batch)
-        self._assign()
 
     async def _fly(self, seat: Seat[FleetDevice], batch: Batch) -> None:
         assert seat.session is not None
         answer = await self._answer(seat, self._request(seat.session.key, batch))
-        seat.flying.discard(batch)
         if isinstance(answer, str):
             self._lose(seat, answer)  # it is opened anew where it is still announced
             batch.losses += 1
             self._again(batch, seat, "device_lost", answer)
-        elif (drift := self._drift_told(seat, answer)) is not None:
+        elif (drift := seat.drift_told(answer, self._seats.values(), self._drift)) is not None:
             self.log.note_use(seat.name, answer)
             if seat.serves:  # else the batch beside this one has told it
                 self._set_aside(seat, f"{drift}: what it measured since is measured again")
@@ -330,19 +336,9 @@ class Dispatch:
         else:
             batch.losses += 1
             self._again(batch, seat, "internal", answer.get("failed") or str(answer))
-        self._assign()
 
     def _request(self, session: str, batch: Batch) -> dict[str, Any]:
         return {**batch.request(session, self._reference), "drift": self._drift}
-
-    def _drift_told(self, seat: Seat[FleetDevice], answer: Mapping[str, Any]) -> str | None:
-        """How a device is off from what it was, or from its fellows; None where it is not."""
-        if "drift" in answer:
-            return f"is slower than usual by {answer['drift']:.0%}"
-        if "results" not in answer:
-            return None
-        seat.speed = answer.get("speed") or seat.speed
-        return seat.off_told(self._seats.values(), self._drift)
 
     def _again(self, batch: Batch, seat: Seat[FleetDevice], fault: str, why: str) -> None:
         """Put a batch back in the queue that a device did not measure, not for ever."""
@@ -383,9 +379,19 @@ class Dispatch:
             return
         while self._queue:
             text = f"no device at {self._link.scheduler} for {self._wait_seconds:g} s"
-            self._queue.popleft().fail(FailureKind.DEVICE_LOST, text)
+            batch = self._queue.popleft()
+            batch.fail(FailureKind.DEVICE_LOST, text)
+            self._batches.discard(batch)
 
-    def _spawn(self, work: Any) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._link.loop.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._is_over)
+
+    def _is_over(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            self._bug = error
+            failure = failure_of(error, FailureKind.INTERNAL)
+            self._stop(failure.kind, failure.text)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tilewright_dask.driver.fleet_device import FleetDevice
 from tilewright_dask.driver.fleet_member import FleetMember
+
+_log = logging.getLogger("tilewright")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +38,27 @@ class FleetBuilder(FleetMember):
             "state": self.state.get("state", "idle"),
             "built": self.state.get("built", 0),
         }
+
+
+def undisturbing(
+    members: Iterable[FleetMember], devices: Sequence[FleetDevice], told: set[str]
+) -> list[FleetBuilder]:
+    """The builders, without those on a device's cores.
+
+    told   addresses of those of which a warning has told that
+    """
+    found = []
+    for builder in members:
+        if not isinstance(builder, FleetBuilder):
+            continue
+        device = builder.disturbs(devices)
+        if device is None:
+            found.append(builder)
+        elif builder.address not in told:
+            told.add(builder.address)
+            _log.warning(
+                "%s is not used: it has cores of %s; give each its own by --cores",
+                builder.name,
+                device.name,
+            )
+    return found

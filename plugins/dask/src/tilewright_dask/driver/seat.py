@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median_low
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tilewright.errors import UsageError
 from tilewright_dask.driver.batch import Batch
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from distributed import Future
 
 M = TypeVar("M", bound=FleetMember)
-_MOST_FLYING = 2
+MOST_FLYING = 2
 """One is measured or built, one waits beside it, so that none waits for the driver."""
 _SILENT_SECONDS = 15.0
 """Without a sign of life; a worker gives several in that time, however large the fleet is."""
@@ -53,17 +53,12 @@ class Seat(Generic[M]):
     @property
     def free(self) -> bool:
         """Whether it can take one more batch now."""
-        return self.serves and len(self.flying) < _MOST_FLYING
+        return self.serves and len(self.flying) < MOST_FLYING
 
     @property
     def serves(self) -> bool:
         """Whether its session is open, and it is not set aside."""
         return self.ready and time.monotonic() >= self._aside_until
-
-    @property
-    def takes(self) -> int:
-        """How many batches it takes at a time."""
-        return _MOST_FLYING
 
     def hear(self, member: M) -> None:
         """Note what the scheduler says of it now."""
@@ -86,6 +81,17 @@ class Seat(Generic[M]):
     def prove(self) -> None:
         """Note that it did as it should: the next time aside is short again."""
         self._asides = 0
+
+    def drift_told(
+        self, answer: Mapping[str, Any], seats: Iterable[Seat[M]], limit: float
+    ) -> str | None:
+        """How it is off from what it was, or from its fellows; None where it is not."""
+        if "drift" in answer:
+            return f"is slower than usual by {answer['drift']:.0%}"
+        if "results" not in answer:
+            return None
+        self.speed = answer.get("speed") or self.speed
+        return self.off_told(seats, limit)
 
     def off_told(self, seats: Iterable[Seat[M]], limit: float) -> str | None:
         """How it is off from the median of them all, itself among them; None where it is not.

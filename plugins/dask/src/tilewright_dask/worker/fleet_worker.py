@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright_dask.listening import listening
 from tilewright_dask.messages import ANNOUNCEMENT, STATE
 from tilewright_dask.quiet_dask import quiet_dask
-from tilewright_dask.worker.serving import STATIONS
+from tilewright_dask.worker.serving import STATIONS, is_wanted
 from tilewright_dask.worker.station import Station
 
 if TYPE_CHECKING:
@@ -24,15 +25,14 @@ _log = logging.getLogger("tilewright")
 _LOOK_SECONDS = 0.2
 _AGAIN_SECONDS = 1.0
 _TELL_SECONDS = 3.0
-_GONE = ("forgotten", "released", "cancelled", "error")
-"""States of a task that nobody waits for."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetWorker:
     """Has a station serve whoever drives the fleet of a scheduler.
 
-    name        of the worker, which no other of the scheduler's has
+    name        what the worker's names begin with: each time that it serves it has another, for
+                containers on one network may have equal host names and process numbers
     announced   what drivers are told of it
     host        interface to listen on
     say         called with a line for people whenever it comes or goes
@@ -48,7 +48,6 @@ class FleetWorker:
 
     async def run(self) -> None:
         """Serve until cancelled; no process is left then."""
-        STATIONS[self.name] = self.station
         try:
             while True:
                 await self._serve_once()
@@ -57,7 +56,6 @@ class FleetWorker:
                 await asyncio.sleep(_AGAIN_SECONDS)
         finally:
             self.station.close()
-            del STATIONS[self.name]
 
     async def _serve_once(self) -> None:
         """Serve until the scheduler is lost; one that is not there yet is waited for.
@@ -67,11 +65,12 @@ class FleetWorker:
         quiet_dask()
         from distributed import Worker
 
+        name = f"{self.name}-{secrets.token_hex(4)}"
         with tempfile.TemporaryDirectory(prefix="tilewright-dask-") as folder:
             worker = Worker(
                 self.scheduler,
                 nthreads=1,
-                name=self.name,
+                name=name,
                 host=self.host,
                 security=self.security,
                 memory_limit=0,
@@ -80,6 +79,7 @@ class FleetWorker:
                 startup_information={ANNOUNCEMENT: lambda _: self.announced},
                 metrics={STATE: lambda _: self.station.state()},
             )
+            STATIONS[name] = self.station
             watch = asyncio.create_task(self._watch(worker))
             telling = asyncio.get_running_loop().call_later(_TELL_SECONDS, self._tell_that_it_waits)
             try:
@@ -94,6 +94,7 @@ class FleetWorker:
                 telling.cancel()
                 self.station.close()
                 watch.cancel()
+                del STATIONS[name]
                 await worker.close(timeout=2, executor_wait=False)
 
     def _tell_that_it_waits(self) -> None:
@@ -108,8 +109,7 @@ class FleetWorker:
             ending = worker.status.name not in ("init", "running", "paused")
 
             def wanted(key: str, ending: bool = ending) -> bool:
-                task = worker.state.tasks.get(key)
-                return not ending and task is not None and task.state not in _GONE
+                return not ending and is_wanted(worker, key)
 
             if self.station.holds_unwanted(wanted):  # to end processes takes its time
                 await asyncio.to_thread(self.station.keep, wanted)

@@ -16,7 +16,7 @@ from tilewright_dask.worker.plugin_files import plugin_texts
 from tilewright_dask.worker.session import Session
 
 _SESSIONS = 4
-"""Runs that may have processes here at a time; of more, the one that came first is ended."""
+"""Runs that may have processes here at a time."""
 
 
 class Station(ABC):
@@ -61,6 +61,8 @@ class Station(ABC):
             self._serving = key
             return encode(self._open(asked, key) if asked["do"] == "open" else self.answer(asked))
         except UsageError as error:
+            if isinstance(error.__cause__, OSError):  # such as of a full disk, which may pass
+                return encode({"failed": error.message})
             return encode(refusal(error))
         except Exception:  # noqa: BLE001  the driver tells it; the worker goes on
             return encode({"failed": traceback.format_exc()[-4000:]})
@@ -109,6 +111,8 @@ class Station(ABC):
         return [*dict.fromkeys(found)]
 
     def _open(self, request: Mapping[str, Any], key: str) -> dict[str, Any]:
+        if len(self._sessions) >= _SESSIONS:  # the driver asks again later
+            return {"failed": f"it serves {_SESSIONS} runs already"}
         own = self._own
         sent = {name: text for name, text in request["plugins"].items() if own.get(name) != text}
         if sent and not self._accepts_plugins:
@@ -121,9 +125,4 @@ class Station(ABC):
         session = Session(request, self._device, files, sent, measures=self.measures)
         with self._lock:
             self._sessions[key] = session
-            oldest = [*self._sessions.items()][:-_SESSIONS]
-            for name, _ in oldest:
-                del self._sessions[name]
-        for _, other in oldest:
-            other.close()
         return {}

@@ -82,7 +82,7 @@ def networks(
     from tilewright_cli.progress.watched import watched
     from tilewright_graph.cli.network_race import NetworkRace, equally_precise
     from tilewright_pipeline.context.exit_codes import DONE, FAILED, INTERRUPTED
-    from tilewright_pipeline.writing import check_file
+    from tilewright_pipeline.writing import check_file, writing_file
 
     host = shared.load_host(plugin)
     peers = _peers(against)
@@ -121,7 +121,8 @@ def networks(
             rows.append(row)
             shared.say(_line(row))
             if json_file is not None:
-                json_file.write_text(_json(rows), encoding="utf-8")
+                with writing_file(json_file, "--json"):
+                    json_file.write_text(_json(rows), encoding="utf-8")
     for line in _means(rows):
         shared.say(line)
     if mistakes:

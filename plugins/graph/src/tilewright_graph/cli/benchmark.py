@@ -23,8 +23,7 @@ from tilewright_graph.cli import opened
     help="About what all runs may take.",
 )
 @click.option("--peer", "peers", multiple=True, help="An oracle to be timed beside it; repeatable.")
-@opened.model_options[0]
-@opened.model_options[1]
+@opened.model_options
 @shared.seed
 @shared.device
 @shared.plugin_files
@@ -36,6 +35,7 @@ def benchmark(
     seconds: float,
     peers: tuple[str, ...],
     model: str | None,
+    frontend: str | None,
     weights_seed: int | None,
     seed: int,
     device: str | None,
@@ -76,7 +76,8 @@ def benchmark(
             }
         else:
             context = opened.context_of(loaded, path, host, seed)
-            network = opened.import_model(loaded, model, weights_seed, context)[Network]
+            given = opened.model_given(model, frontend, weights_seed)
+            network: Network = opened.import_model(loaded, given, context)[Network]
             chosen = [choice_of("--peer", peer) for peer in peers]
             options = {"peers": chosen, "runs": runs, "seconds": seconds}
             stage = host.make("stage", "benchmark", options, context)

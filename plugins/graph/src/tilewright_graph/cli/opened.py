@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tilewright.errors import UsageError
+from tilewright.paths import names_a_file
 from tilewright_cli.terminal import shared_options as shared
 
 if TYPE_CHECKING:
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 folder: Decorator = click.argument("folder", type=shared.NAMED_PATH)
-model_options = (
+_MODEL_OPTIONS = (
     click.option("--model", help="What it was compiled from: a file, or onnx-light:NAME."),
+    click.option(
+        "--frontend",
+        metavar="NAME[:OPTION=VALUE,...]",
+        help="Who reads it, where that is not clear or has options: zoo:size=32.",
+    ),
     click.option(
         "--weights-seed",
         type=click.IntRange(0),
@@ -30,10 +36,30 @@ model_options = (
 )
 
 
+def model_options(function: Any) -> Any:
+    """Declare the options that `model_given` takes."""
+    for option in reversed(_MODEL_OPTIONS):
+        function = option(function)
+    return function
+
+
+def model_given(model: str, frontend: str | None, weights_seed: int | None) -> dict[str, Any]:
+    """The options of the stage `import` that they stand for."""
+    from tilewright_cli.terminal.choice_text import choice_of
+
+    options: dict[str, Any] = {"model": model}
+    if frontend is not None:
+        options["frontend"] = choice_of("--frontend", frontend)
+    if weights_seed is not None:
+        options["weights"] = {"seed": weights_seed}
+    return options
+
+
 def saved_folder(path: Path) -> Path:
     """The folder itself, or `network` in it if it is a run's folder."""
     of_run = path / "network"
-    return of_run if of_run.is_dir() and not (path / "manifest.json").exists() else path
+    there, below = (names_a_file(folder / "manifest.json") for folder in (path, of_run))
+    return of_run if below and not there else path
 
 
 def context_of(
@@ -55,25 +81,20 @@ def context_of(
 
 
 def import_model(
-    compiled: CompiledNetwork | BucketedNetwork,
-    model: str,
-    weights_seed: int | None,
-    context: RunContext,
+    compiled: CompiledNetwork | BucketedNetwork, given: Mapping[str, Any], context: RunContext
 ) -> dict[type, Any]:
-    """What `import` makes of the model, by type; sizes are those that it was compiled for.
+    """What `import` makes of a model given, by type; sizes are those that it was compiled for.
 
     Raises UsageError where it is plainly another one.
     """
     from tilewright_graph.compiled.bucketed_network import BucketedNetwork
     from tilewright_graph.network.network import Network
 
-    options: dict[str, Any] = {"model": model}
+    options, model = dict(given), given["model"]
     if isinstance(compiled, BucketedNetwork):
         options["dims"] = _sizes_of(compiled, model, context.host)
     else:
         options["shapes"] = {name: list(spec.shape) for name, spec in compiled.inputs.items()}
-    if weights_seed is not None:
-        options["weights"] = {"seed": weights_seed}
     try:
         made = context.host.make("stage", "import", options, context).run({}).values
     except UsageError as error:  # nobody gave sizes but the network
@@ -111,5 +132,5 @@ def _another(why: str, model: str) -> UsageError:
     return UsageError(
         f"the network was compiled from another model: {why}",
         where=model,
-        remedy="give the one that it was compiled from",
+        remedy="give the one that it was compiled from, and its --frontend where that had options",
     )

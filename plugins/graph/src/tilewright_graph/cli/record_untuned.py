@@ -25,7 +25,7 @@ def record_untuned(
     what is in the file, on a machine of the target; the network is then to be compiled anew.
     """
     from tilewright_graph.compiled.saved.saved_untuned import saved_untuned
-    from tilewright_pipeline.writing import check_file, writing
+    from tilewright_pipeline.writing import check_file, writing_file
 
     host = shared.load_host(plugin)
     target, workloads = saved_untuned(opened.saved_folder(folder))
@@ -40,7 +40,7 @@ def record_untuned(
     told = {"target": target, "tasks": tasks}
     if out is not None:
         check_file(out, "--out")
-        with writing(out, "the tasks"):
+        with writing_file(out, "the tasks"):
             out.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
     if as_json:
         shared.print_json(told)

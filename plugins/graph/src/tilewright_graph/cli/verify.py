@@ -15,8 +15,7 @@ from tilewright_pipeline.context.exit_codes import DONE, FAILED
 
 @click.command()
 @opened.folder
-@opened.model_options[0]
-@opened.model_options[1]
+@opened.model_options
 @click.option("--oracle", help="Who knows the answers.  [the one that is installed]")
 @click.option("--rtol", type=float, help="The largest relative error that passes.")
 @shared.seed
@@ -27,6 +26,7 @@ def verify(
     *,
     folder: Path,
     model: str | None,
+    frontend: str | None,
     weights_seed: int | None,
     oracle: str | None,
     rtol: float | None,
@@ -57,7 +57,8 @@ def verify(
         options["oracle"] = choice_of("--oracle", oracle)
     with load_network(path, host, device) as compiled:
         context = opened.context_of(compiled, path, host, seed)
-        values = opened.import_model(compiled, model, weights_seed, context)
+        given = opened.model_given(model, frontend, weights_seed)
+        values = opened.import_model(compiled, given, context)
         if isinstance(compiled, BucketedNetwork):
             values[CompiledNetwork] = compiled.networks[compiled.dimensions.most]
         stage = host.make("stage", "verify", options, context)

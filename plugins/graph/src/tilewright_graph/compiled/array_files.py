@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.reading import open_file
 from tilewright.vocabulary.workload import TensorSpec
-from tilewright_pipeline.writing import writing
+from tilewright_pipeline.writing import writing_file
 from tilewright_tensor.expressions.dtype import numpy_type
 
 _SUFFIX = ".npy"
@@ -53,7 +53,10 @@ def read_arrays(path: Path, specs: Mapping[str, TensorSpec]) -> dict[str, Any]:
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """A file that `numpy.load` reads, for any names."""
-    with writing(path, "the arrays"), zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+    with (
+        writing_file(path, "the arrays"),
+        zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive,
+    ):
         for name, array in arrays.items():
             with archive.open(f"{name}{_SUFFIX}", "w", force_zip64=True) as member:
                 npy.write_array(member, np.asarray(array), allow_pickle=False)

@@ -86,7 +86,7 @@ def check_model(model: Any, frontend: str | None, host: PluginHost) -> None:
     prefixes = [word for word in words if not word.startswith(".")]
     if model.endswith(tuple(words - set(prefixes))) and not model.startswith(tuple(prefixes)):
         hint = f"give a path{''.join(f', or {prefix}NAME' for prefix in sorted(prefixes))}"
-        check_is_file(Path(model).expanduser(), "model file", hint)
+        check_is_file(model, "model file", hint)
 
 
 def _frontend_that_recognises(model: object, host: PluginHost) -> str:

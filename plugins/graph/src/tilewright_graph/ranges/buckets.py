@@ -19,6 +19,7 @@ from tilewright_graph.ranges.row_masks import with_masks
 from tilewright_graph.ranges.rows import RowProof, RowsMeetError, prove_rows
 from tilewright_graph.ranges.size_range import SizeRange
 from tilewright_graph.ranges.stage_rows import Rows
+from tilewright_tensor.expressions.dtype import is_float
 from tilewright_tensor.operators.operators import Operators
 
 _BEYOND_TWO = 3
@@ -304,7 +305,7 @@ def _alike(one: Any, other: Any) -> bool:
     if other is None or one.ndim != other.ndim or one.dtype != other.dtype:
         return False
     both = tuple(map(slice, map(min, one.shape, other.shape)))
-    return bool(np.array_equal(one[both], other[both], equal_nan=one.dtype.kind == "f"))
+    return bool(np.array_equal(one[both], other[both], equal_nan=is_float(one.dtype.name)))
 
 
 def _is_even(array: Any, axis: int) -> bool:

@@ -10,14 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from tilewright.roles import Ranked
-from tilewright.strategies.dispatch import (
-    Advised,
-    Answer,
-    DispatchContext,
-    asked_first,
-    current,
-    entered,
-)
+from tilewright.strategies.dispatch import Answer, DispatchContext, current, entered
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import GraphRecord
 from tilewright.vocabulary.task import Task
@@ -26,8 +19,8 @@ from tilewright_graph.selection.assembly import Assembly, assemble
 from tilewright_graph.selection.candidates import Accuracy, allowed, allowed_space, context_of
 from tilewright_graph.selection.prediction import Prediction, predict
 from tilewright_pipeline.context.run_context import RunContext
-from tilewright_pipeline.dispatch.contexts import ApplyGraphBest, ApplyHistoryBest
-from tilewright_pipeline.dispatch.unmeasured import unmeasured
+from tilewright_pipeline.dispatch.contexts import ApplyGraphBest, ApplyHistoryBest, asked_first
+from tilewright_pipeline.dispatch.unmeasured import Advised, unmeasured
 
 _log = logging.getLogger("tilewright")
 

@@ -31,6 +31,8 @@ _WARMUP_SECONDS = 0.1
 class BenchmarkOptions(Options):
     """Options of the stage `benchmark`."""
 
+    roles: ClassVar[Mapping[str, str]] = {"peers": "oracle"}
+
     peers: tuple[Choice, ...] = Field(
         (), description="Timed on the same input, with the target's number of threads."
     )

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Place, completed
+from tilewright.paths import path_of
 from tilewright_graph.compiled.measured_error import MeasuredError
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.extraction import ExtractedNetwork
@@ -24,7 +25,7 @@ from tilewright_graph.stages.graph_tune_options import GraphTuneOptions
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.measuring.measurement_spent import summed
 from tilewright_pipeline.stages.stage import StageResult
-from tilewright_pipeline.writing import check_file, writing
+from tilewright_pipeline.writing import check_file, writing_file
 
 PICTURE = "layouts.svg"
 _log = logging.getLogger("tilewright")
@@ -116,7 +117,7 @@ class GraphTuneStage:
         """Where the layouts are drawn: into the run's folder, unless somewhere else is named."""
         if self._options.svg is None:
             return self._context.folder / PICTURE if self._context.saves else None
-        path, branch = Path(self._options.svg), self._context.branch
+        path, branch = path_of(self._options.svg), self._context.branch
         return path.with_name(f"{path.stem}-{branch}{path.suffix}") if branch else path
 
     def _draw(self, path: Path, extracted: ExtractedNetwork, choice: GraphChoice) -> None:
@@ -124,6 +125,5 @@ class GraphTuneStage:
         before = layout_flow(extracted, choice.history, host)
         after = layout_flow(extracted, choice.configs, host)
         panels = [("before, by history best", before), ("after, by graph-tune", after)]
-        with writing(path, "svg"):
-            path.parent.mkdir(parents=True, exist_ok=True)
+        with writing_file(path, "svg"):
             path.write_text(layout_picture(extracted.name, panels), "utf-8")

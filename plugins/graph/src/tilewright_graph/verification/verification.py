@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import UsageError
+from tilewright_tensor.expressions.dtype import DATA_TYPES
 
 _WIDE = 0.05
 
@@ -51,7 +52,7 @@ def check_fit(
         answer = np.asarray(answers[name])
         if not answer.size:
             continue
-        rounding = np.finfo(answer.dtype).eps if answer.dtype.kind == "f" else 0.0
+        rounding = DATA_TYPES[answer.dtype.name].eps
         wide = answer.astype(np.float64)
         spread, largest, scale = np.ptp(wide), np.abs(wide).max(), _scale(answer, decisive=True)
         if not np.isfinite(wide).all() or not scale or rounding * largest > rtol * scale:

@@ -72,13 +72,15 @@ def trial(
 
 def _tasks(source: str, context: RunContext, plugin: tuple[Path, ...]) -> TaskSet:
     from tilewright.vocabulary.task_set import TaskSet, WeightedTask
+    from tilewright_cli.terminal.key_records import store_for
     from tilewright_cli.terminal.pipeline_verb import pipeline_of
-    from tilewright_pipeline.api.task_text import find_task
+    from tilewright_pipeline.api.task_text import find_tasks, names_a_task
     from tilewright_pipeline.pipeline import Pipeline
 
-    if "(" in source:
-        task = find_task(source, context.target, context.host, None)
-        return TaskSet((WeightedTask(task, 1.0, source),))
+    if names_a_task(source):
+        host = context.host
+        found = find_tasks(source, context.target, host, store_for(source, host))
+        return TaskSet(tuple(WeightedTask(task, 1.0, source) for task in found))
     pipeline = Pipeline.load(
         pipeline_of(source),
         settings=(f"precision={context.host.precision}",),

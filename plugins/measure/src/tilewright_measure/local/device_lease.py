@@ -43,7 +43,7 @@ class DeviceLease:
     @contextmanager
     def held(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[None]:
         """Have the device to ourselves, or go on without it once `stopped()` is true."""
-        if self._device.attributes.get("emulated"):
+        if self._device.emulated:
             yield
             return
         cores = _own_cores(self._device)

@@ -51,8 +51,10 @@ class LocalBuilder:
 
     def _build_all(self, inputs: Sequence[MeasureInput]) -> list[BuildResult]:
         with self._lease.held():
-            futures = [self._threads.submit(self._build, each) for each in inputs]
+            futures: list[Future[BuildResult]] = []
             try:
+                for each in inputs:  # one by one: Ctrl-C may come between two
+                    futures.append(self._threads.submit(self._build, each))  # noqa: PERF401
                 builds = [future.result() for future in futures]
             except BaseException:
                 self._stop(futures)
@@ -100,5 +102,9 @@ class LocalBuilder:
             if failure.kind is FailureKind.RUN_TIMEOUT:
                 failure = Failure(FailureKind.BUILD_TIMEOUT, failure.text)
             return BuildResult(None, failure)
-        self._idle.append(worker)
-        return build_result_from_json(reply)
+        result = build_result_from_json(reply)
+        if result.failure is not None and result.failure.kind is FailureKind.OUT_OF_MEMORY:
+            self._pool.discard(worker)  # it keeps what it has taken
+        else:
+            self._idle.append(worker)
+        return result

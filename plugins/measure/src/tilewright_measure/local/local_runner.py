@@ -114,6 +114,8 @@ class LocalRunner:
             self._drop_worker()
             request["launches"] = _SUSPECT_LAUNCHES
             result = self._attempt(request, wanted, built)
+        if result.failure is not None and result.failure.kind is FailureKind.OUT_OF_MEMORY:
+            self._drop_worker()  # it keeps what it has taken
         if result.seconds is not None:
             key = wanted.task.key, wanted.conditions.constants
             self._best[key] = min(result.seconds, self._best.get(key, result.seconds))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -25,7 +24,6 @@ from tilewright_measure.timing.timing import take_samples
 from tilewright_measure.worker.failures import failure_of, room_for_operands
 
 _CASES = 4  # tasks whose arrays stay in memory
-_CACHE = re.compile(r"l\d_bytes")  # how devices name their caches
 _CACHE_BYTES = 32 << 20  # for a device that tells none
 _LOOKING_SECONDS = 1.0
 _LONG_SECONDS = 0.05  # a call so long is no slower for being the first
@@ -94,7 +92,7 @@ class Measurer:
                 time.sleep(conditions.cooldown_interval)
                 hopeless = request["hopeless_seconds"] or math.inf
                 untimed = max(_LONG_SECONDS, _HOPELESS_ALONE * hopeless)
-                if device.attributes.get("emulated"):  # its launches run more than its clock times
+                if device.emulated:  # its launches run more than its clock times
                     untimed = math.inf
                 samples = take_samples(kernel.time, conditions, launch_seconds, hopeless, untimed)
             if not samples.lost:  # who lost the race is not chosen, right or wrong
@@ -150,8 +148,7 @@ def _copies(
     constants = [i for i, spec in enumerate(task.workload.inputs) if spec.role == "constant"]
     if conditions.constants == "warm" or not constants:
         return {}
-    caches = (size for name, size in device.attributes.items() if _CACHE.fullmatch(name))
-    cache_bytes = max(caches, default=_CACHE_BYTES)
+    cache_bytes = device.cache_bytes or _CACHE_BYTES
     once = max(1, sum(arrays[i].nbytes for i in constants))
     count = min(_MOST_COPIES, -(-2 * cache_bytes // once) + 1)
     return dict.fromkeys(constants, count)

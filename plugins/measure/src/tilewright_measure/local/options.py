@@ -33,7 +33,7 @@ class WorkerOptions(Options):
         """Seconds that a candidate may take there."""
         if self.timeout_seconds is not None:
             return self.timeout_seconds
-        return 100.0 if device.attributes.get("emulated") else 10.0
+        return 100.0 if device.emulated else 10.0
 
     @property
     def memory_bytes(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
+from tilewright.errors import UsageError
 from tilewright_measure.local.options import LocalBuilderOptions
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class TrialProfile:
     def of(cls, records: Iterable[Record], measured: Mapping[str, Any]) -> TrialProfile:
         """From the records of a run with the local builder, and `measurement` of its run.json."""
         trials, seconds, split = measured["trials"], measured["seconds"], measured["split"]
+        if not trials:
+            raise UsageError("no trial came back", remedy="`tilewright doctor` says what is wrong")
         workers = LocalBuilderOptions.model_validate({}).workers
         once = (record for record in records if record.trial.input.conditions.turns == 1)
         times = [record.trial.result.timings for record in once]
@@ -60,7 +63,7 @@ class TrialProfile:
             each = sorted(1e3 * timings[name] for timings in times if name in timings)
             share = spent / seconds / (workers if name in _BUILT else 1)
             middle = median(each) if each else None
-            late = quantiles(each, n=10)[-1] if len(each) > 1 else None
+            late = quantiles(each, n=10, method="inclusive")[-1] if len(each) > 1 else None
             phases.append(TrialPart(name, 1e3 * spent / trials, share, middle, late))
         rest = 1 - sum(phase.share for phase in phases)
         phases.append(TrialPart("rest", 1e3 * rest * seconds / trials, rest))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +21,7 @@ from tilewright.vocabulary.workload import Workload
 from tilewright_measure.worker.failures import RefusedError
 
 T = TypeVar("T")
-_MOST_KEPT = 64
+_MOST_KEPT_BYTES = 256 << 20  # of a case, beside its inputs and outputs
 _POISON_BYTE = 0xFF  # a NaN in every binary floating-point format, -1 in integers
 
 
@@ -36,7 +37,7 @@ class Case:
     inputs: Sequence[np.ndarray]
     outputs: Sequence[np.ndarray]
     precision: str
-    _made: dict[tuple[str, int, str], Any] = field(default_factory=dict)
+    _made: OrderedDict[tuple[str, int, str], Any] = field(default_factory=OrderedDict)
 
     @classmethod
     def of(
@@ -108,11 +109,14 @@ class Case:
         return packed
 
     def _kept(self, key: tuple[str, int, str], make: Callable[[], T]) -> T:
-        if key not in self._made:
-            made = make()
-            if len(self._made) >= _MOST_KEPT:
-                self._made.clear()
-            self._made[key] = made
+        """What was asked for last, as far as there is room for it."""
+        if key in self._made:
+            self._made.move_to_end(key)
+        else:
+            self._made[key] = make()
+            size = sum(map(_bytes, self._made.values()))
+            while size > _MOST_KEPT_BYTES and len(self._made) > 1:
+                size -= _bytes(self._made.popitem(last=False)[1])
         kept: T = self._made[key]
         return kept
 
@@ -183,6 +187,11 @@ def _differences(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
         return np.asarray(np.subtract(got, expected, dtype=wide))
 
 
+def _bytes(made: Any) -> int:
+    array: np.ndarray = made[0] if isinstance(made, tuple) else made
+    return array.nbytes
+
+
 def _largest(array: np.ndarray) -> float:
     """The largest magnitude, not finite where an element is not; 0 without elements."""
     return max(float(array.max()), -float(array.min())) if array.size else 0.0
@@ -196,8 +205,8 @@ def _loaded(file: Path) -> np.ndarray:
 
 def _keep(arrays: Sequence[np.ndarray], place: Path) -> None:
     unfinished = place.with_name(f"{place.name}.{os.getpid()}")
-    unfinished.mkdir(parents=True)
     try:
+        unfinished.mkdir(parents=True)
         for number, array in enumerate(arrays):
             name = f"{number:03d}.{array.dtype.name}.npy"
             np.save(unfinished / name, array, allow_pickle=False)

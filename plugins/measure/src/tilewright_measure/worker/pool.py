@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from tilewright.vocabulary.measure import Failure, FailureKind
+from tilewright.vocabulary.measure import NO_WORKER, Failure, FailureKind
 from tilewright_measure.worker.process import WorkerLostError, WorkerProcess
 from tilewright_measure.worker.scratch import Scratch
 
@@ -46,7 +46,12 @@ class WorkerPool:
             worker = self._make()
             if self._keep_spare:
                 self.restock()
-        worker.wait_ready()
+        try:
+            worker.wait_ready()
+        except WorkerLostError as lost:
+            if lost.failure.killed:
+                raise
+            raise _no_worker(lost.failure.text, lost.failure.signal) from lost
         return worker
 
     def discard(self, worker: WorkerProcess) -> None:
@@ -97,10 +102,13 @@ class WorkerPool:
             folder = self.scratch.folder("worker-")
             worker = self._maker.submit(WorkerProcess, folder, hello, self._memory_bytes).result()
         except OSError as error:  # such as of a full disk
-            problem = f"no worker process can start: {error}"
-            raise WorkerLostError(Failure(FailureKind.INTERNAL, problem)) from error
+            raise _no_worker(str(error)) from error
         with self._lock:
             self._alive.add(worker)
         if self._stopped:  # in the meantime
             worker.interrupt()
         return worker
+
+
+def _no_worker(why: str, signal: str = "") -> WorkerLostError:
+    return WorkerLostError(Failure(FailureKind.INTERNAL, f"{NO_WORKER}: {why}", signal))

@@ -35,7 +35,7 @@ class WorkerLostError(Exception):
 
     def as_internal(self) -> Failure:
         """The failure where no candidate is at fault: `internal`, or `cancelled` on a stop."""
-        if self.failure.kind is FailureKind.CANCELLED:
+        if self.failure.kind in (FailureKind.CANCELLED, FailureKind.INTERNAL):
             return self.failure
         text = f"a worker was lost: {self.failure.text}"
         return Failure(FailureKind.INTERNAL, text, self.failure.signal)

@@ -25,8 +25,9 @@ class Scratch:
     """
 
     def __init__(self) -> None:
+        """Raises UsageError where nothing can be written."""
         root = user_folder()
-        with _locked(root / "lock"):
+        with _room(root), _locked(root / "lock"):
             _reclaim(root)
             self.path = Path(tempfile.mkdtemp(prefix="pool-", dir=root))
             self._owner = lock_file(self.path / "owner")
@@ -69,14 +70,31 @@ def _residents(folder: Path) -> list[int]:
 
 
 def user_folder() -> Path:
-    """One temporary folder a user, closed to others: names in a shared one can be guessed."""
+    """One temporary folder a user, closed to others: names in a shared one can be guessed.
+
+    Raises UsageError where it cannot be made, or belongs to another user.
+    """
     root = Path(tempfile.gettempdir()) / f"tilewright-{os.getuid()}"
-    root.mkdir(mode=0o700, exist_ok=True)
+    with _room(root):
+        root.mkdir(mode=0o700, exist_ok=True)
     if root.is_symlink() or root.stat().st_uid != os.getuid():
         raise UsageError(
             f"{root} belongs to somebody else", remedy="set TMPDIR to a folder of yours"
         )
     return root
+
+
+@contextmanager
+def _room(folder: Path) -> Iterator[None]:
+    """Errors of the file system raised inside are told with what to do about them."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"the temporary folder takes nothing: {error.strerror or error}",
+            where=str(folder),
+            remedy="make room in it, or set TMPDIR to another folder",
+        ) from error
 
 
 def _reclaim(root: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.paths import check_is_file
+from tilewright.paths import check_is_file, path_of
 from tilewright.reading import open_file
 from tilewright_onnx.model.graph_walk import graphs_of
 from tilewright_onnx.model.tensors import MOST_BYTES, declared_bytes
@@ -43,7 +43,7 @@ def load_model(model: Any) -> tuple[str, Any]:
     if is_light(model):
         path = _light_path(model.removeprefix(_LIGHT))
         return model.removeprefix(_LIGHT), _parsed(path)
-    path = Path(model).expanduser()
+    path = path_of(model)
     check_is_file(path, "model file", "give a path or onnx-light:NAME")
     proto = _parsed(path)
     _load_external(proto, path)
@@ -79,13 +79,16 @@ def _parsed(source: Path | bytes) -> Any:
     from google.protobuf.message import DecodeError
 
     where = _IN_MEMORY if isinstance(source, bytes) else str(source)
-    _check_size(len(source) if isinstance(source, bytes) else source.stat().st_size, where)
     try:
+        _check_size(len(source) if isinstance(source, bytes) else source.stat().st_size, where)
         if isinstance(source, bytes):
             proto = onnx.load_model_from_string(source)
         else:
             proto = onnx.load_model(source, load_external_data=False)
-    except (DecodeError, ValueError, OSError) as error:
+    except OSError as error:
+        problem = error.strerror or error
+        raise UsageError(f"cannot read the file: {problem}", where=where) from error
+    except (DecodeError, ValueError) as error:
         raise UsageError(
             f"no ONNX model, or cut short ({error})",
             where=where,

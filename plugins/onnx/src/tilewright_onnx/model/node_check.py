@@ -60,6 +60,9 @@ _PER_AXIS = ("axes", "ends", "pads", "repeats", "scales", "shape", "sizes", "sta
 
 _AXES = ("axes", "axis")
 
+_QUANTISING = ("DequantizeLinear", "QuantizeLinear")
+"""With one scale for the whole tensor, they do not look at the axis."""
+
 _SINGLE = ("axis", "constant_value", "k", "max", "min", "training_mode")
 """Operands that are one number."""
 
@@ -176,8 +179,10 @@ def _check_operands(
             raise site.error(f"{node.op_type}: operand {position} ({name}) is not one number")
         if name in _AXES and position and tensor in known and known[tensor].dtype.kind == "i":
             _check_axes(node, site, np.ravel(known[tensor]).tolist(), types)
+    scale = node.input[1] if node.op_type in _QUANTISING and len(node.input) > 1 else ""
+    by_tensor = bool(scale) and prod(_extents(types[scale])) == 1
     for attribute in node.attribute:
-        if attribute.name in _AXES:
+        if attribute.name in _AXES and not by_tensor:
             _check_axes(node, site, list(attribute.ints) or [attribute.i], types)
 
 

@@ -22,6 +22,7 @@ class NodeSite:
     known   values of tensors that do not depend on the network's inputs, as numpy arrays
     opsets  version of the operator set of each domain
     opset   that of the default one, which some meanings hang on
+    model   name of the network
     copies  what is read in place of a constant that is an output of the model, by its name
     budget  what may be made while the model is read
     """
@@ -38,6 +39,7 @@ class NodeSite:
         budget: ReadingBudget,
     ) -> None:
         self.name = name
+        self.model = builder.name
         self.opsets = opsets
         self.opset = opsets[""]
         self.where = f"{builder.name}: node {name!r}"
@@ -56,6 +58,11 @@ class NodeSite:
 
         values = {one.name: helper.get_attribute_value(one) for one in self._node.attribute}
         return {name: _decoded(value) for name, value in values.items()}
+
+    def within(self, builder: NetworkBuilder, known: dict[str, Any]) -> NodeSite:
+        """The same node in another network, with what is known there."""
+        shared = builder, known, self.opsets
+        return NodeSite(self._node, self.name, *shared, copies={}, budget=self._budget)
 
     def has(self, position: int) -> bool:
         """Whether an optional operand is given."""
@@ -119,9 +126,19 @@ class NodeSite:
             )
 
     def scalar(self, value: float, other: str) -> str:
-        """A constant of one element, of the rank and the dtype of another tensor."""
+        """A constant of one element, of the rank and the dtype of another tensor.
+
+        Raises UsageError for a number that the dtype does not have.
+        """
         spec = self._builder.specs[other]
-        return self.constant(np.full((1,) * len(spec.shape), value, spec.dtype))
+        with np.errstate(all="ignore"):
+            made = np.full((1,) * len(spec.shape), value).astype(spec.dtype)
+        if made.dtype.kind in "biu" and made.item() != value:
+            raise self.error(
+                f"{self._node.op_type} of {spec.dtype} computes with {value:g}, which is none",
+                "cast what it reads to float32",
+            )
+        return self.constant(made)
 
     def emit(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """An inner node on the way to the result; returns its tensor."""
@@ -139,6 +156,12 @@ class NodeSite:
         """The tensor with axes of extent 1 put in front until it has the rank."""
         shape = self._builder.specs[tensor].shape
         return self.reshaped(tensor, (1,) * (rank - len(shape)) + shape)
+
+    def at_one_rank(self) -> list[str]:
+        """All operands, each at the rank of the one with most axes."""
+        count = len(self.inputs)
+        rank = max(len(self.spec(i).shape) for i in range(count))
+        return [self.at_rank(self.tensor(i), rank) for i in range(count)]
 
     def reshaped(self, tensor: str, shape: tuple[int, ...]) -> str:
         """The tensor under another shape; a constant at once, an activation by a node."""

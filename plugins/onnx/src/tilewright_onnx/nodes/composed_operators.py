@@ -12,9 +12,7 @@ from tilewright_onnx.model.node_site import NodeSite
 
 
 def _xor(site: NodeSite) -> None:
-    rank = max(len(site.spec(i).shape) for i in (0, 1))
-    sides = (site.at_rank(site.tensor(i), rank) for i in (0, 1))
-    site.finish("logical_not", site.emit("equal", *sides))
+    site.finish("logical_not", site.emit("equal", *site.at_one_rank()))
 
 
 def _is_inf(site: NodeSite) -> None:

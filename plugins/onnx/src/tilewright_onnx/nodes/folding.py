@@ -1,4 +1,7 @@
-"""Folds nodes whose operands are all constants, by ONNX's own reference, within bounds."""
+"""Folds nodes whose operands are all constants, within bounds.
+
+By ONNX's own reference; where that is wrong or cannot do it, by what the node is read as.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.errors import UsageError
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate_node
 from tilewright_onnx.model.node_check import DOMAINS_OF_ONNX, TensorType
 from tilewright_onnx.model.node_site import NodeSite
 from tilewright_onnx.model.tensors import array_of
+from tilewright_onnx.nodes.operators import READERS
 
 _FLATTENED, _UNFLATTENED = ("Softmax", "LogSoftmax", "Hardmax"), 13
 """Before this opset they took all axes from one on as one, which ONNX's reference does not."""
@@ -20,7 +27,7 @@ _EVALUATED_FROM = {"DequantizeLinear": 19}
 _LINEAR = frozenset((
     "Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh",
     "BatchNormalization", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor",
-    "Cast", "CastLike", "Ceil", "Celu", "Clip", "Compress", "Concat", "Constant",
+    "Cast", "Ceil", "Celu", "Clip", "Compress", "Concat", "Constant",
     "ConstantOfShape", "Cos", "Cosh", "CumSum", "DepthToSpace", "DequantizeLinear", "Div",
     "Dropout", "DynamicQuantizeLinear", "Elu", "Equal", "Erf", "Exp", "Expand", "EyeLike",
     "Flatten", "Floor", "Gather", "GatherElements", "GatherND", "Gelu", "Gemm", "Greater",
@@ -37,6 +44,9 @@ _LINEAR = frozenset((
     "Xor",
 ))  # fmt: skip
 """Operators that take time and memory as what they read and make; no loops, windows or searches."""
+
+_AS_READ = ("BatchNormalization", "Dropout", "MatMulInteger", "ReduceLogSumExp")
+"""ONNX's reference trains, draws masks, takes rows for columns, or gives NaN for infinities."""
 
 _NO_LARGER = ("Compress", "NonZero", "Unique")
 """They make no more than they read, though their shapes depend on values."""
@@ -69,7 +79,52 @@ class Folding:
             if told.shape is None and node.op_type not in _NO_LARGER:
                 raise site.error(f"{node.op_type}: the shape of {tensor!r} is not known")
             site.expect_room(told.shape or (), told.dtype or "int64")
-        return _evaluated(node, site, known)
+        if node.op_type not in READERS:
+            return _evaluated(node, site, known)
+        if node.op_type in _AS_READ:
+            return _as_read(node, site, known)
+        ways, problems = [_evaluated, _as_read], list[UsageError]()
+        for way in ways[::-1] if _saturates(node, inferred) else ways:
+            try:
+                return _expected(way(node, site, known), site, inferred)
+            except UsageError as error:
+                problems.append(error)
+        raise problems[0]
+
+
+def _saturates(node: Any, inferred: Mapping[str, TensorType]) -> bool:
+    """Whether floats become integers: ONNX's reference leaves those that are too large to numpy.
+
+    So it comes second; it has formats that ours lacks.
+    """
+    is_cast = node.op_type == "Cast" and inferred[node.output[0]].dtype.startswith(("int", "uint"))
+    return is_cast or node.op_type == "QuantizeLinear"
+
+
+def _expected(
+    found: dict[str, Any], site: NodeSite, inferred: Mapping[str, TensorType]
+) -> dict[str, Any]:
+    """The outputs. Raises UsageError where one has another shape or dtype than ONNX infers."""
+    for name, array in found.items():
+        told = inferred.get(name, TensorType("", None))
+        if told.shape not in (None, array.shape) or told.dtype not in ("", str(array.dtype)):
+            raise site.error(f"{name!r} is {array.dtype}{list(array.shape)}, ONNX infers another")
+    return found
+
+
+def _as_read(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str, Any]:
+    """The outputs by the operators that the node becomes, each rounded to its dtype."""
+    builder = NetworkBuilder(site.model)
+    builder.reserve([*node.input, *node.output])
+    values = {tensor: known[tensor] for tensor in node.input if tensor}
+    READERS[node.op_type](site.within(builder, values))
+    network = builder.network(output for output in node.output if builder.producer(output))
+    values.update(network.constants)
+    with np.errstate(all="ignore"):
+        for step in network.nodes:
+            value = evaluate_node(step, network.specs, values, builder.operators)
+            values[step.output] = np.asarray(value).astype(network.specs[step.output].dtype)
+    return {output: values[output] for output in node.output if output in values}
 
 
 def _evaluated(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,7 +143,8 @@ def _evaluated(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str,
     opset = max(site.opset, _EVALUATED_FROM.get(node.op_type, 0))
     try:
         evaluator = ReferenceEvaluator(graph, opsets={**site.opsets, "": opset})
-        found = evaluator.run(None, operands)
+        with np.errstate(all="ignore"):
+            found = evaluator.run(None, operands)
     except Exception as error:
         raise site.error(f"cannot evaluate {node.op_type!r} on constants: {error}") from error
     return dict(zip((r.name for r in results), map(np.asarray, found), strict=True))

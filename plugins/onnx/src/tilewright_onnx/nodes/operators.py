@@ -22,6 +22,9 @@ from tilewright_onnx.nodes.shape_operators import SHAPE_READERS
 
 ReadNode = Callable[[NodeSite], None]
 
+_MOST_SQUARED = 64
+"""The largest exponent of integers that becomes products: with more, nearly all are too large."""
+
 
 def _same(operator: str, site: NodeSite) -> None:
     """Same operands, no attributes."""
@@ -42,12 +45,12 @@ def _with_attributes(operator: str, names: Mapping[str, float], site: NodeSite) 
 
 def _broadcasting(operator: str, site: NodeSite) -> None:
     """Several operands, numpy's broadcasting: ranks are made equal."""
-    site.finish(operator, *_at_one_rank(site))
+    site.finish(operator, *site.at_one_rank())
 
 
 def _folded(operator: str, site: NodeSite) -> None:
     """Any number of operands, from the left two at a time."""
-    first, *others = _at_one_rank(site)
+    first, *others = site.at_one_rank()
     for other in others[:-1]:
         first = site.emit(operator, first, other)
     if others:
@@ -58,16 +61,10 @@ def _folded(operator: str, site: NodeSite) -> None:
 
 def _mean(site: NodeSite) -> None:
     """The mean of any number of operands, element by element."""
-    first, *others = _at_one_rank(site)
+    first, *others = site.at_one_rank()
     for other in others:
         first = site.emit("add", first, other)
     site.finish("multiply", first, site.scalar(1 / len(site.inputs), first))
-
-
-def _at_one_rank(site: NodeSite) -> list[str]:
-    count = len(site.inputs)
-    rank = max(len(site.spec(i).shape) for i in range(count))
-    return [site.at_rank(site.tensor(i), rank) for i in range(count)]
 
 
 def _reciprocal(site: NodeSite) -> None:
@@ -101,7 +98,7 @@ def _power(site: NodeSite) -> None:
         _power_of_integers(site)
         return
     if not site.is_known(1):
-        operands, dtype = _at_one_rank(site), site.spec(0).dtype
+        operands, dtype = site.at_one_rank(), site.spec(0).dtype
         site.finish("power", operands[0], _in_dtype(site, operands[1], dtype))
         return
     base, exponent = site.tensor(0), site.value(1)
@@ -119,8 +116,16 @@ def _in_dtype(site: NodeSite, tensor: str, dtype: str) -> str:
 
 
 def _power_of_integers(site: NodeSite) -> None:
-    """In float64, which has every whole number of 53 bits."""
-    wide = [site.emit("cast", one, dtype="float64") for one in _at_one_rank(site)]
+    """Squares and products of them, which wrap; else in float64, which has 53 bits and does not."""
+    exponent = site.value(1) if site.is_known(1) else np.empty(0)
+    if exponent.size == 1 and exponent.item() in range(1, _MOST_SQUARED + 1):
+        base = power = site.at_rank(site.tensor(0), max(len(site.spec(0).shape), exponent.ndim))
+        for bit in f"{int(exponent.item()):b}"[1:]:
+            power = site.emit("multiply", power, power)
+            power = site.emit("multiply", power, base) if bit == "1" else power
+        site.finish("identity", power)
+        return
+    wide = [site.emit("cast", one, dtype="float64") for one in site.at_one_rank()]
     site.finish("cast", site.emit("power", *wide), dtype=site.spec(0).dtype)
 
 
@@ -137,7 +142,7 @@ def _triangle(site: NodeSite) -> None:
 
 def _swapped(operator: str, site: NodeSite) -> None:
     """Two operands the other way round."""
-    first, second = _at_one_rank(site)
+    first, second = site.at_one_rank()
     site.finish(operator, second, first)
 
 

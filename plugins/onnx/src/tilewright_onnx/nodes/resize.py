@@ -43,27 +43,28 @@ def resize(site: NodeSite) -> None:
     if coordinates == "pytorch_half_pixel":
         for axis in (d for d, size in enumerate(target) if size == 1):
             data = selected(site, data, axis, [0])
-    site.finish(
-        "resize",
-        data,
-        shape=target,
-        mode=mode,
-        coordinates=_COORDINATES[coordinates],
-        rounding=site.attribute("nearest_mode", "floor" if is_old else "round_prefer_floor"),
-        bend=site.attribute("cubic_coeff_a", -0.75),
-    )
+    attributes = {
+        "mode": mode,
+        "coordinates": _COORDINATES[coordinates],
+        "bend": site.attribute("cubic_coeff_a", -0.75),
+    }
+    rounding = site.attribute("nearest_mode", "floor" if is_old else "round_prefer_floor")
+    if is_old and mode == "nearest":  # as ONNX Runtime: up along axes that shrink, else down
+        shrunk = [min(pair) for pair in zip(site.shape(data), target, strict=True)]
+        if shrunk == target:
+            rounding = "ceil"
+        elif shrunk != list(site.shape(data)):
+            data = site.emit("resize", data, shape=shrunk, rounding="ceil", **attributes)
+    site.finish("resize", data, shape=target, rounding=rounding, **attributes)
 
 
 def grid_sample(site: NodeSite) -> None:
     """Modes had other names up to opset 19."""
     mode = site.attribute("mode", "linear")
-    data, grid = site.tensor(0), site.tensor(1)
-    if site.dtype(grid) != site.dtype(data):
-        grid = site.emit("cast", grid, dtype=site.dtype(data))
     site.finish(
         "grid_sample",
-        data,
-        grid,
+        site.tensor(0),
+        site.tensor(1),
         mode=mode.removeprefix("bi"),
         padding=site.attribute("padding_mode", "zeros"),
         align_corners=bool(site.attribute("align_corners", 0)),

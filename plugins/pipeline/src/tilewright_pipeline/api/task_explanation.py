@@ -10,11 +10,11 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from tilewright.canonical import thaw
-from tilewright.strategies.dispatch import Answer, asked_first, entered
+from tilewright.strategies.dispatch import Answer, entered
 from tilewright.strategies.strategy import strategy_of
 from tilewright.terminal_text import brief
 from tilewright_pipeline.context.time_text import ranked_text, time_text
-from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest, FallbackContext
+from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest, FallbackContext, asked_first
 from tilewright_pipeline.dispatch.unmeasured import advice
 
 if TYPE_CHECKING:

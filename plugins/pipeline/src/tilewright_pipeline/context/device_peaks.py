@@ -52,7 +52,7 @@ def with_peaks(
 
     again   measure once more (about 0.3 s) what is known: it may be of a busier hour
     """
-    if device.attributes.get("emulated"):
+    if device.emulated:
         return device
     kept = _read().get(device.fingerprint, {}).get(str(target))
     # Versions before kept two figures, of float32 alone.
@@ -78,7 +78,7 @@ def measure_peaks(
     found = _measured(backend, device, target)
     for _ in range(times - 1):
         found = found.raised(_measured(backend, device, target))
-    if not device.attributes.get("emulated"):
+    if not device.emulated:
         known = _read()
         entry = known.get(device.fingerprint, {})
         larger = found.raised(_peaks(entry.get(str(target), (0.0, 0.0))))
@@ -89,8 +89,7 @@ def measure_peaks(
 
 def _measured(backend: TargetBackend, device: Device, target: Target) -> Peaks:
     figures = backend.measure_peak(device, target)
-    emulated = device.attributes.get("emulated")
-    if isinstance(backend, MeasuresInstructions) and not emulated:
+    if isinstance(backend, MeasuresInstructions) and not device.emulated:
         return Peaks(*figures, backend.measure_instructions(device, target))
     return Peaks(*figures, {})
 

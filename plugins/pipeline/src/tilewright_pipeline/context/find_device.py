@@ -21,7 +21,7 @@ def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
     backend = host.backend(target.kind)
     devices = backend.probe()
     for device in devices:
-        if device.name == name or (name is None and not device.attributes.get("emulated")):
+        if device.name == name or (name is None and not device.emulated):
             return device
     missing = backend.missing_parts() if isinstance(backend, TellsItsParts) else {}
     known = [device.name for device in devices]

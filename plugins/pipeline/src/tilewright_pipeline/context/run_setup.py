@@ -19,7 +19,6 @@ from tilewright.vocabulary.task import Task
 from tilewright_pipeline.context.device_peaks import with_peaks
 from tilewright_pipeline.context.find_device import find_device
 from tilewright_pipeline.context.frozen import pinned
-from tilewright_pipeline.context.memory_store import MemoryRecordStore
 from tilewright_pipeline.context.packs import used_packs
 from tilewright_pipeline.context.reach import reaching, resolver
 from tilewright_pipeline.context.run_context import RunContext
@@ -85,7 +84,7 @@ def make_context(
         resolved, found, devices = reached.target, reached.device, reached.names
     elif measures:
         backend, found = host.backend(resolved.kind), find_device(host, resolved, device)
-        if found.attributes.get("emulated") and isinstance(backend, EmulatesTargets):
+        if found.emulated and isinstance(backend, EmulatesTargets):
             resolved = backend.emulated_target(resolved)
         backend.check_target(resolved, found)
         found = found if frozen else with_peaks(backend, found, resolved, again=searches)
@@ -145,19 +144,15 @@ def own_records() -> Path:
 
 
 def open_store(path: Path, host: PluginHost, choice: Choice | None = None) -> RecordStore:
-    """The store of a records file, which need not exist yet; in memory where none is installed.
+    """The store of a records file, which need not exist yet; without a choice, the default one.
 
-    Without a choice, the default one.
-
-    Raises UsageError where the file cannot be read, holds no records, or is a log of another
-    format: one recognised by a reader that is neither the store's namesake nor of `OWN_FORMAT`.
+    Raises UsageError where no store is installed, and for a file that cannot be read, holds no
+    records, or is a log of another format: one recognised by a reader that is neither the store's
+    namesake nor of `OWN_FORMAT`.
     """
     if not host.components("record_store"):
-        _log.warning(
-            "no record store is installed: this run keeps its history in memory only; %s",
-            how_to_get(["tilewright-records"]) or "`tilewright plugins` says why",
-        )
-        return MemoryRecordStore(path)
+        remedy = how_to_get(["tilewright-records"]) or "`tilewright plugins` says why"
+        raise UsageError("no record store is installed", remedy=remedy)
     from tilewright_records.plugin import OWN_FORMAT
     from tilewright_records.readers import read_log, recognised_format
 

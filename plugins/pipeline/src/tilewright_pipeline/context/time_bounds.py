@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.task import Task
     from tilewright_pipeline.context.run_context import RunContext
 
-_CACHE = re.compile(r"l\d_bytes")  # how devices name their caches
 _MOST_COPIES = 1 << 16  # of a constant, when measured cold
 _STORED: Mapping[str, float] = {"bfloat16": 0.5, "float16": 0.5}
 """Of an operand's bytes, what it takes where it is stored in the precision of the products."""
@@ -96,7 +94,7 @@ def _seconds_of_reads(
     """
     device = context.device
     bandwidth = device.bandwidth.get(task.target.threads)
-    cache = max((n for name, n in device.attributes.items() if _CACHE.fullmatch(name)), default=0)
+    cache = device.cache_bytes
     if not bandwidth or not cache:
         return 0.0
     stored = _STORED.get(strategy.precision, 1.0)

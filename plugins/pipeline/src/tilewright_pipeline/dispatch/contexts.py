@@ -8,10 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
+import reprlib
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tilewright.errors import UsageError
 from tilewright.strategies.dispatch import Answer, DispatchContext
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
@@ -125,6 +127,42 @@ class FallbackContext(DispatchContext):
         if space is None or space.first() is None:
             return None
         return unmeasured(task, space, self.host, self.device, self.failed(task))
+
+
+def asked_first(
+    contexts: Iterable[DispatchContext],
+    task: Task,
+    node: str | None,
+    space: Callable[[], ConfigSpace],
+    where: str,
+    *,
+    present: Callable[[ConfigEntity], ConfigEntity],
+) -> Answer | None:
+    """The first answer of these contexts; its source names the context.
+
+    For code that asks the caller's contexts (`entered`) before it decides. Errors of a context
+    are not caught. `present` gives a config under the present name of its strategy. Raises
+    UsageError, which names the context and `where`, for an answer that is no feasible point of the
+    space.
+    """
+    for context in contexts:
+        answer = context.find(task, node)
+        if answer is None:
+            continue
+        name = type(context).__name__
+        if not isinstance(answer, Answer):
+            got = f"expected an Answer or None, got {reprlib.repr(answer)}"
+            raise UsageError(f"the dispatch context {name} answered: {got}", where=where)
+        config = present(answer.config)
+        if config not in space():
+            raise UsageError(
+                f"the dispatch context {name} answered {answer.config.text[:200]}, "
+                "which is no feasible point of the space",
+                where=where,
+                remedy="let it answer None where it has no config for the task",
+            )
+        return replace(answer, config=config, source=f"{name}: {answer.source}")
+    return None
 
 
 def _space(host: PluginHost, task: Task, strategies: str) -> ConfigSpace | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from tilewright.host.fallback import fallback_besides
-from tilewright.strategies.dispatch import Advised, Answer
+from tilewright.host.fallback import fallback_configs
+from tilewright.strategies.dispatch import Answer
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Advised(Answer):
+    """A config that nobody measured, which a plugin takes to be faster than the fallback.
+
+    Its source says what the advice rests on, and how sure it is.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,7 @@ def unmeasured(
 
     Raises UsageError where no point of the space is feasible.
     """
-    fallback = fallback_besides(failed, task, space, host)
+    fallback = _fallback_besides(failed, task, space, host)
     if device is None:
         return Answer(fallback, None, "fallback")
     found = _asked(UnmeasuredTask(task, space, fallback, device), host)
@@ -67,6 +76,18 @@ def advice(task: Task, space: ConfigSpace, host: PluginHost, device: Device) -> 
     if not space.sample_indexes(random.Random(0), 1, balanced=True):  # `first` takes far longer
         return None
     return _asked(UnmeasuredTask(task, space, host.fallback_config(task, space), device), host)
+
+
+def _fallback_besides(
+    failed: Container[ConfigEntity], task: Task, space: ConfigSpace, host: PluginHost
+) -> ConfigEntity:
+    """The host's fallback if it is not in `failed`; else the first advice that is not.
+
+    Where all of it failed, the host's. Raises UsageError where no point is feasible.
+    """
+    first = host.fallback_config(task, space)
+    advised = chain((first,), fallback_configs(task, space, host))
+    return next((config for config in advised if config not in failed), first)
 
 
 def _asked(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:

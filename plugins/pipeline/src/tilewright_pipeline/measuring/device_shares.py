@@ -17,7 +17,7 @@ def shares(
     faults: Mapping[str, Mapping[str, int]],
     uses: Mapping[str, Sequence[DeviceUse]] = {},
 ) -> dict[str, dict[str, Any]]:
-    """By the devices' names, trials, faults (see `TellsFaults`) and use (`TellsUse`) of each.
+    """By the devices' names, trials, faults and use (see `TellsDevices`) of each.
 
     Use is told in so few steps that the file stays small.
     """
@@ -79,7 +79,7 @@ def _rows(uses: Sequence[DeviceUse]) -> list[list[float | None]]:
 
 
 def failing(faults: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, Any]]:
-    """By the names of builders, faults of those that have some; see `TellsBuilderFaults`."""
+    """By the names of builders, faults of those that have some; see `TellsDevices`."""
     return {name: {"faults": dict(counts)} for name, counts in sorted(faults.items()) if counts}
 
 

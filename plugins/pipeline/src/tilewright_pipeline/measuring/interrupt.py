@@ -26,23 +26,31 @@ def is_ctrl_c(error: BaseException | None) -> bool:
 class Interrupt:
     """While entered, SIGINT raises KeyboardInterrupt, never inside `shield`; a second one exits.
 
-    Does nothing outside the main thread, where no signal arrives.
+    Does nothing outside the main thread, where no signal arrives. Where SIGINT is ignored, it stays
+    so, and SIGTERM takes its place if somebody handles it.
     """
 
     def __init__(self) -> None:
         self._count = 0
         self._shielded = 0
         self._pending = False
+        self._number = signal.SIGINT
         self._previous: Any = None
 
     def __enter__(self) -> Interrupt:
-        if threading.current_thread() is threading.main_thread():
-            self._previous = signal.signal(signal.SIGINT, self._handle)
+        if threading.current_thread() is not threading.main_thread():
+            return self
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            # As in a shell's background jobs: the Ctrl-C of that terminal is meant for others.
+            if not callable(signal.getsignal(signal.SIGTERM)):
+                return self
+            self._number = signal.SIGTERM
+        self._previous = signal.signal(self._number, self._handle)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
+        if self._previous is not None and signal.getsignal(self._number) == self._handle:
+            signal.signal(self._number, self._previous)
 
     @contextmanager
     def shield(self) -> Iterator[None]:
@@ -56,7 +64,9 @@ class Interrupt:
             self._pending = False
             raise KeyboardInterrupt
 
-    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGTERM:
+            signal.signal(number, lambda *_: None)  # `timeout` sends it twice, and means it once
         self._count += 1
         if self._count > 1:
             # No unwinding: workers end with their parent, the log is whole up to its last line.

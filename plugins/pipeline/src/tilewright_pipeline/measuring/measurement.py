@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.errors import UsageError
 from tilewright.host.contexts import MeasureContext
 from tilewright.plugins.blamed import Blamed
-from tilewright.roles import TakesBatches, TellsBuilderFaults, TellsFaults, TellsUse
+from tilewright.roles import TakesBatches, TellsDevices
 from tilewright.vocabulary.measure import MeasureInput, Trial
 from tilewright.vocabulary.record import Charge, Record
 from tilewright.vocabulary.task_set import ChecksTasks
@@ -98,14 +98,11 @@ class Measurement:
 
     def report(self, seconds: float) -> dict[str, Any]:
         """The `measurement` member of run.json, of measuring that took so long."""
-        if self._runner is not None:
+        if self._runner is not None and isinstance(self._made_runner, TellsDevices):
             with self._runner.blaming():
-                if isinstance(self._made_runner, TellsFaults):
-                    self.spent.faults = self._made_runner.device_faults()
-                if isinstance(self._made_runner, TellsUse):
-                    self.spent.uses = self._made_runner.device_uses()
-                if isinstance(self._made_runner, TellsBuilderFaults):
-                    self.spent.builder_faults = self._made_runner.builder_faults()
+                self.spent.faults = self._made_runner.device_faults()
+                self.spent.uses = self._made_runner.device_uses()
+                self.spent.builder_faults = self._made_runner.builder_faults()
         return self.spent.report(seconds)
 
     # --- several batches -------------------------------------------------------------------------
@@ -279,6 +276,8 @@ class Measurement:
     def _keep(self, came: Iterable[tuple[Asked, bool]]) -> list[Trial]:
         """Store what came back, with whether it was measured once more, in one append."""
         host, device, came = self._context.host, self._context.device, list(came)
+        if not came:  # a file is made by what is put into it
+            return []
         trials = [each.trial() for each, _ in came]
         with self.spent.on("store"):
             self._context.store.append(

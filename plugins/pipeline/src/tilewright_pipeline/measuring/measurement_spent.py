@@ -23,9 +23,9 @@ class MeasurementSpent:
     counts    what the trials' artefacts count of themselves, summed
     disturbed   trials whose samples differ much, see `is_disturbed`
     devices   trials by the names of devices, where the runner has several
-    faults    batches by device and why, as the runner tells, see `TellsFaults`
-    uses      what devices did over time, see `TellsUse`
-    builder_faults   batches by builder and why, see `TellsBuilderFaults`
+    faults    batches by device and why, as the runner tells, see `TellsDevices`
+    uses      what devices did over time, see there
+    builder_faults   batches by builder and why, see there
     """
 
     trials: int = 0

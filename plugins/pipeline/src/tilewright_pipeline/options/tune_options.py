@@ -39,6 +39,9 @@ EFFORTS: Mapping[int, Mapping[str, Any]] = {
 }
 """What an effort stands for, of a network as of a single task."""
 
+REPLACED = ("budget", "scheduler", "early_stopping")
+"""What it is in place of."""
+
 
 class TuneOptions(Options):
     """Options of the stage `tune`, of `tilewright tune` and of `tilewright.tune`."""
@@ -70,12 +73,20 @@ class TuneOptions(Options):
     @model_validator(mode="before")
     @classmethod
     def _with_effort(cls, given: Any) -> Any:
-        """What the effort stands for, where nothing else is said; null says nothing."""
+        """What the effort stands for, where nothing else is said; null says nothing.
+
+        Nor does the effort's own budget, which a run's page writes out.
+        """
         effort = given.get("effort") if isinstance(given, Mapping) else None
         presets = EFFORTS.get(effort, {}) if type(effort) is int else {}
         if not presets:
             return given
-        said = {name: one for name, one in given.items() if one is not None or name not in presets}
+        own = {name: str(one) for name, one in presets.items()}
+        said = {
+            name: one
+            for name, one in given.items()
+            if name not in REPLACED or (one is not None and str(one) != own.get(name))
+        }
         return {**presets, **said}
 
     @property

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from tilewright.errors import UsageError
+from tilewright.paths import path_of
 from tilewright.reading import read_file
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
@@ -128,8 +129,8 @@ def _pairs(
 
 def _place(origin: str) -> str:
     """A path in one spelling; other texts stay distinct from paths."""
-    # Links are not followed, and the home of nobody is no error.
-    return os.path.abspath(os.path.expanduser(origin))  # noqa: PTH100, PTH111
+    # Links are not followed.
+    return os.path.abspath(path_of(origin))  # noqa: PTH100
 
 
 def _taken(folder: Path, of: str) -> UsageError:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.record import Record
+    from tilewright.vocabulary.task_set import TaskSet
     from tilewright.vocabulary.workload import Workload
     from tilewright_pipeline.context.run_context import RunContext
     from tilewright_pipeline.tuning.task_track import TaskTrack
@@ -31,15 +32,16 @@ _MOST_OF_A_DEVICE = 4
 """First proposals from the log of another system."""
 
 
-def known_trials(context: RunContext) -> list[Trial]:
+def known_trials(context: RunContext, tasks: TaskSet) -> list[Trial]:
     """Trials of this device, the installed strategies and the run's conditions, oldest first.
 
-    Trials that failed through no fault of their config are left out, and those of operators whose
-    definition has changed. Before all others, as trials of the run's target, come those of equal
-    targets.
+    Only those of the tasks' operators say anything of them. Trials that failed through no fault of
+    their config are left out, and those of operators whose definition has changed. Before all
+    others, as trials of the run's target, come those of equal targets.
     """
     current = cache(partial(_is_current, host=context.host))
-    found = context.store.trials(context.device.fingerprint, context.host.revisions)
+    operators = {entry.task.workload.operator for entry in tasks}
+    found = context.store.trials(context.device.fingerprint, context.host.revisions, operators)
     counted = [
         trial
         for trial in found

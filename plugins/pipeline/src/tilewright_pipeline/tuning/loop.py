@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -33,7 +34,7 @@ from tilewright_pipeline.tuning.history import in_columns, known_trials
 from tilewright_pipeline.tuning.narrowing import check_narrowing
 from tilewright_pipeline.tuning.next_track import next_track
 from tilewright_pipeline.tuning.progress import Progress
-from tilewright_pipeline.tuning.proposed import proposed
+from tilewright_pipeline.tuning.proposed import batch_of, proposed, shared_things
 from tilewright_pipeline.tuning.stage_key import stage_key
 from tilewright_pipeline.tuning.task_track import Batch, TaskTrack, by_track
 from tilewright_pipeline.tuning.tune_report import TuneReport, TuningFailedError, TuningInterrupted
@@ -81,8 +82,11 @@ def tune_tasks(
         Interrupt() as interrupt,
         Measurement(context, interrupt.shield, stage, tasks) as measurement,
     ):
+        history = known_trials(context, tasks)  # may be long: not on the budget's time
         tracker = BudgetTracker.of(budget, measurement, before)
-        loop = _Loop(tasks, context, measurement, tracker, options.early_stopping)
+        loop = _Loop(
+            tasks, context, history, measurement, tracker, early_stopping=options.early_stopping
+        )
         try:
             loop.measure_incumbents()
             loop.search(tuner, made, tracker.whole / 10)
@@ -95,8 +99,14 @@ def tune_tasks(
             measurement.keep_what_came()
             loop.close(stage, finished=False)
             raise TuningInterrupted(loop.report("interrupted")) from None
-        except UsageError as error:
-            raise TuningFailedError(error, loop.report("interrupted")) from error
+        except Exception as error:
+            with suppress(UsageError):  # what ends it may be a disk that takes nothing
+                measurement.keep_what_came()
+                if measurement.spent.trials:  # else it is as if nobody had begun
+                    loop.close(stage, finished=False)
+            if isinstance(error, UsageError):
+                raise TuningFailedError(error, loop.report("interrupted")) from error
+            raise
         loop.close(stage, finished=not loop.lost)
         return loop.report(loop.ended)
 
@@ -124,7 +134,7 @@ def _without_budget(
 ) -> TuneReport:
     with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
         tracker = BudgetTracker.of(Budget(seconds=float("inf")), measurement)
-        loop = _Loop(tasks, context, measurement, tracker, None)
+        loop = _Loop(tasks, context, known_trials(context, tasks), measurement, tracker)
         try:
             act(loop)
         except KeyboardInterrupt:
@@ -138,19 +148,21 @@ class _Loop:
         self,
         tasks: TaskSet,
         context: RunContext,
+        history: list[Trial],
         measurement: Measurement,
         tracker: BudgetTracker,
-        early_stopping: int | None,
+        *,
+        early_stopping: int | None = None,
     ) -> None:
         self._context = context
         self._measurement = measurement
         self._tracker = tracker
         self._early_stopping = early_stopping
-        self._history: list[Trial] = known_trials(context)
+        self._history = history
         self._losses = Losses(context.device.name, lambda: measurement.has_devices)
         self._flying: dict[int, Batch] = {}
         self._declined = False  # the scheduler, what budget was left
-        self._shared: dict[Any, Any] = {}
+        self._share = shared_things()
         own: dict[str, list[Trial]] = {}
         for trial in self._history:
             own.setdefault(trial.input.task.key, []).append(trial)
@@ -201,7 +213,7 @@ class _Loop:
         """
         for track in self._tracks:
             track.check_end(self._early_stopping)
-        limit, before = _batch_size(tuner, self._context), self._measurement.spent.trials
+        limit, before = batch_of(self._context.host, tuner), self._measurement.spent.trials
         while not self.lost and any(track.ended is None for track in self._tracks):
             count = self._payable(limit, kept if turns == 1 else None)
             chosen = next_track(scheduler, self._tracks) if count else None
@@ -312,7 +324,7 @@ class _Loop:
                 tuple(self._history),
                 self._context.host,
                 self._share,
-                _batch_size(choice, self._context),
+                batch_of(self._context.host, choice),
                 self._context.device,
                 track.conditions,
                 self._tracker.budget,
@@ -386,12 +398,3 @@ class _Loop:
             task = track.entry.task
             self._context.host.notify("tilewright_batch_measured", task=task, trials=own)
         return tracks
-
-    def _share(self, key: Any, make: Callable[[], Any]) -> Any:
-        if key not in self._shared:
-            self._shared[key] = make()
-        return self._shared[key]
-
-
-def _batch_size(choice: Choice, context: RunContext) -> int:
-    return int(getattr(context.host.check("tuner", choice), "batch", _BATCH))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tilewright.space.nearest import nearest_config
-from tilewright_pipeline.context.memory_store import MemoryRecordStore
 
 if TYPE_CHECKING:
     from tilewright.space.config_space import ConfigSpace
@@ -25,15 +24,15 @@ def neighbour_configs(context: RunContext, task: Task, space: ConfigSpace) -> li
     None where the task has a record itself. Tasks that differ in their epilogue only are asked
     elsewhere: their configs need no change.
     """
-    history, store = context.history, context.store
-    if isinstance(store, MemoryRecordStore) or history.best(task) is not None:
-        return []  # in memory, nothing is known from before the run
+    history = context.history
+    if history.best(task) is not None:
+        return []
     from tilewright_records.similarity import similarity
 
     own = task.workload
     alike = {
         other: similarity(own, other.workload)
-        for other in store.tasks()
+        for other in context.store.tasks()
         if other.target == task.target and other.workload.anchor_key != own.anchor_key
     }
     near = sorted((one for one in alike if alike[one] >= _LEAST_ALIKE), key=lambda o: -alike[o])

@@ -1,14 +1,35 @@
-"""What a tuner proposes, once it is seen to be what a tuner may propose."""
+"""What a tuner is asked for, and what it proposes, once it is seen that it may."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Container, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tilewright.vocabulary.config import ConfigEntity
 
 if TYPE_CHECKING:
+    from tilewright.host.plugin_host import PluginHost
+    from tilewright.options import Choice
     from tilewright.plugins.blamed import Blamed
+
+_BATCH = 16
+
+
+def batch_of(host: PluginHost, choice: Choice) -> int:
+    """The tuner's option `batch`, 16 where it has none. Raises UsageError for bad options."""
+    return int(getattr(host.check("tuner", choice), "batch", _BATCH))
+
+
+def shared_things() -> Callable[[Any, Callable[[], Any]], Any]:
+    """What `TunerContext.shared` is: one object a key, made by who asks first."""
+    made: dict[Any, Any] = {}
+
+    def shared(key: Any, make: Callable[[], Any]) -> Any:
+        if key not in made:
+            made[key] = make()
+        return made[key]
+
+    return shared
 
 
 def proposed(

@@ -112,8 +112,7 @@ class PipelineFile(Options):
     )
     record_store: Choice | None = Field(
         default=None,
-        description="How that file is kept; default: the declared store, and in memory without "
-        "any.",
+        description="How that file is kept; default: the declared store.",
     )
     seed: int = Field(
         default=0, ge=0, le=LARGEST_SEED, description="What all random choices follow from."

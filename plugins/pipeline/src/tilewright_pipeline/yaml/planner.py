@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from tilewright.errors import UsageError, did_you_mean, raise_all, shown
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, Place, choices, completed
-from tilewright.paths import check_is_file
+from tilewright.paths import check_is_file, path_of
 from tilewright.plugins.offers import word_of
 from tilewright.plugins.plugin import Component
 from tilewright.vocabulary.target import Target
@@ -24,7 +24,7 @@ from tilewright_pipeline.stages.planned_stage import ChecksOptions, PlannedStage
 from tilewright_pipeline.stages.stage_order import idle, leading_to, misplaced
 from tilewright_pipeline.yaml.file_model import PipelineFile
 from tilewright_pipeline.yaml.plan import Plan
-from tilewright_pipeline.yaml.settings import NoSuchSettingError, apply_setting
+from tilewright_pipeline.yaml.settings import NoSuchSettingError, Setting, apply_setting
 from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 _log = logging.getLogger("tilewright")
@@ -51,7 +51,7 @@ class Planner:
     def __init__(
         self,
         source: YamlSource,
-        settings: Sequence[str] = (),
+        settings: Sequence[Setting | str] = (),
         target: Target | str | None = None,
         *,
         verify: bool | None = None,
@@ -71,7 +71,7 @@ class Planner:
         if verify:
             self._require_verdict()
         for setting in settings:
-            self._apply(setting)
+            self._apply(Setting.of(setting))
         if target is not None:
             self._data["target"] = str(target)
             self._set["target",] = "--target"
@@ -86,7 +86,7 @@ class Planner:
             hint = f"write {beside}" if beside.is_file() else ""
             try:
                 check_is_file(name, "plugin file", hint, where=self._where(place))
-                found.append(Path(name))
+                found.append(path_of(name))
             except UsageError as error:
                 self._note(place, error)
         return found
@@ -152,10 +152,10 @@ class Planner:
 
     # --- the parts of the file -------------------------------------------------------------------
 
-    def _apply(self, setting: str) -> None:
+    def _apply(self, setting: Setting) -> None:
         order = (1, len(self._set), 0, len(self._wrong) + len(self._unknown))
         try:
-            self._set[apply_setting(self._data, setting)] = f"--set {setting}"
+            self._set[apply_setting(self._data, setting)] = setting.where
         except NoSuchSettingError as error:
             self._unknown.append((order, error))
         except UsageError as error:
@@ -316,7 +316,8 @@ class Planner:
     def _mistakes(self) -> list[UsageError]:
         """Everything found so far, in the order of the file."""
         found = [error for _, error in sorted(self._wrong, key=lambda item: item[0])]
-        return [*self._source.mistakes, *found]
+        # A flag that sets several options of a stage that is not there is wrong once.
+        return [*{str(error): error for error in (*self._source.mistakes, *found)}.values()]
 
     def _where(self, path: Place) -> str:
         # The last one counts, as its value does.

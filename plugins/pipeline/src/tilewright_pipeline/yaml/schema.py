@@ -63,7 +63,7 @@ class _Writer:
             parts = getattr(field.annotation, "__args__", ())
             if name not in properties or (field.annotation is not Choice and Choice not in parts):
                 continue
-            chosen = self.choice(role_of(name))
+            chosen = self.choice(role_of(model, name))
             several = getattr(field.annotation, "__origin__", None) in (tuple, list)
             properties[name] = {"type": "array", "items": chosen} if several else chosen
             if field.description:
@@ -83,20 +83,26 @@ class _Writer:
         return {"anyOf": [{"enum": known}, *(_named(n, self.options_of(role, n)) for n in known)]}
 
     def with_defaults(self, schema: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
-        """The schema with what each option is where a file does not say, as a file would write it.
-
-        It says nothing of a choice whose role has no default, or several.
-        """
-        options = model.model_construct()
-        written = options.model_dump(mode="json", exclude_none=True)
-        for (name, *_), role, choice in choices(options):
-            if not choice.name:
-                del written[str(name)]
-                with suppress(UsageError):
-                    written[str(name)] = self._host.default(role)
+        """The schema with what each option is where a file does not say."""
+        written = written_defaults(model, self._host)
         for name in schema.get("properties", {}).keys() & written.keys():
             schema["properties"][name]["default"] = written[name]
         return schema
+
+
+def written_defaults(model: type[BaseModel], host: PluginHost) -> dict[str, Any]:
+    """What each option is where a file does not say, as a file would write it.
+
+    A choice is what its role declares; it is left out where that has no default, or several.
+    """
+    options = model.model_construct()
+    written = options.model_dump(mode="json", exclude_none=True)
+    for (name, *_), role, choice in choices(options):
+        if not choice.name:
+            del written[str(name)]
+            with suppress(UsageError):
+                written[str(name)] = host.default(role)
+    return written
 
 
 def _moved(schema: Any, space: str) -> Any:

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.options import Place
 from tilewright_pipeline.yaml.yaml_source import YamlSource
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`stage.option=value`, and the flag that messages name, which stands for it."""
+
+    text: str
+    where: str
+
+    @classmethod
+    def of(cls, given: Setting | str) -> Setting:
+        """A text is what follows `--set`."""
+        return given if isinstance(given, Setting) else cls(given, f"--set {given}")
 
 
 class NoSuchSettingError(UsageError):
@@ -22,10 +36,10 @@ class NoSuchSettingError(UsageError):
         super().__init__(f"no stage or key '{name}'", where=where, remedy=remedy)
 
 
-def apply_setting(data: dict[str, Any], setting: str) -> Place:
+def apply_setting(data: dict[str, Any], setting: Setting) -> Place:
     """Change the plain file in place; returns the path that was set. Raises UsageError."""
-    where = f"--set {setting}"
-    name, equals, text = setting.partition("=")
+    where = setting.where
+    name, equals, text = setting.text.partition("=")
     steps = name.strip().split(".")
     if not equals or not all(steps):
         remedy = "such as --set tune.budget=5min"

@@ -44,13 +44,10 @@ class ListedAlternative(Alternative):
     def accepts(self, index: int) -> bool:
         return index in self._feasible
 
-    def indexes(
-        self, start: int = 0, stop: int | None = None, *, backwards: bool = False
-    ) -> Iterator[int]:
+    def indexes(self, start: int = 0, stop: int | None = None) -> Iterator[int]:
         first = bisect_left(self._listed, start)
         last = len(self._listed) if stop is None else bisect_left(self._listed, stop)
-        inside = self._listed[first:last]
-        return reversed(inside) if backwards else iter(inside)
+        return iter(self._listed[first:last])
 
     def draw(self, rng: random.Random) -> int | None:
         return rng.choice(self._listed) if self._listed else None

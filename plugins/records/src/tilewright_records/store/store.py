@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from heapq import merge
@@ -93,12 +93,21 @@ class JsonlRecordStore:
         """Every task that has a trial, in order of its first."""
         return self._trials.tasks()
 
-    def trials(self, device_fingerprint: str, revisions: Mapping[str, int]) -> list[Trial]:
-        """Trials that count on a device, failures included, oldest first."""
+    def trials(
+        self,
+        device_fingerprint: str,
+        revisions: Mapping[str, int],
+        operators: Collection[str] | None = None,
+    ) -> list[Trial]:
+        """Trials that count on a device, of these operators or of all.
+
+        Failures are among them; the oldest come first.
+        """
         wanted = [
             series
             for series in self._trials.series
             if series.head.fingerprint == device_fingerprint
+            if operators is None or series.head.task.workload.operator in operators
             if _current(series.head.strategy, series.head.revision, revisions)
         ]
         rows = self._trials.rows(wanted)

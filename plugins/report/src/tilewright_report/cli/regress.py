@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tilewright_cli.terminal import shared_options as shared
 from tilewright_pipeline.context.exit_codes import DONE, FAILED, PARTIAL
 from tilewright_pipeline.context.time_text import time_text
+
+if TYPE_CHECKING:
+    from tilewright_report.data.regressions import NetworkChange
 
 
 @click.command()
@@ -28,11 +32,10 @@ def regress(*, new: Path | None, old: Path, least: float, peer: str | None, as_j
     """Say whether a network of the run NEW is slower than in another run.
 
     NEW and OLD are folders of runs with the stage `benchmark`; without NEW it is the latest run
-    beside OLD. Exits with 1 where a network became
-    slower by more than noise, with 3 where there are too few samples to tell.
+    beside OLD. Exits with 1 where a network became slower by more than noise, with 3 where there
+    are too few samples to tell, and where NEW has not timed a network that OLD has.
     """
     from tilewright_report.data.regressions import latest_beside, network_changes
-    from tilewright_report.sections.latency import p_text
 
     new = new or latest_beside(old)
     found = network_changes(old, new, least, peer)
@@ -40,16 +43,22 @@ def regress(*, new: Path | None, old: Path, least: float, peer: str | None, as_j
         networks = [asdict(change) for change in found]
         shared.print_json({"new": str(new), "networks": networks, "peer": peer})
     for change in () if as_json else found:
-        times = [
-            time_text(one / 1e3) if peer is None else f"{one:.3f} of {peer}"
-            for one in (change.before, change.after)
-        ]
-        ratio = f", {change.after / change.before:.3f} times" if change.before else ""
-        shared.say(
-            f"{change.network}: {times[0]} became {times[1]}{ratio}, p {p_text(change.p)}: "
-            f"{change.verdict}"
-        )
+        shared.say(_line(change, peer))
     verdicts = {change.verdict for change in found}
     if "slower" in verdicts:
         return FAILED
-    return PARTIAL if "too few samples" in verdicts else DONE
+    return PARTIAL if verdicts & {"too few samples", "not timed"} else DONE
+
+
+def _line(change: NetworkChange, peer: str | None) -> str:
+    from tilewright_report.sections.latency import p_text
+
+    def told(time: float) -> str:
+        return time_text(time / 1e3) if peer is None else f"{time:.3f} of {peer}"
+
+    begin = f"{change.network}: {told(change.before)}"
+    if change.after is None:
+        return f"{begin}, {change.verdict} by the new run"
+    ratio = f", {change.after / change.before:.3f} times" if change.before else ""
+    became = f"{begin} became {told(change.after)}{ratio}"
+    return f"{became}, p {p_text(change.p)}: {change.verdict}"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewright_pipeline.measuring.significance import mann_whitney, verdict
 from tilewright_report.data.kernels import Kernel
 from tilewright_report.data.run_folder import Run
-from tilewright_report.data.significance import mann_whitney
-
-LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +38,7 @@ class Change:
     @property
     def verdict(self) -> str:
         """In a word."""
-        if self.p is None:
-            return "too few samples"
-        if self.p >= LEVEL or self.gain == 0:
-            return "no difference"
-        return "faster" if self.gain > 0 else "slower"
+        return verdict(self.p, self.before.seconds, self.after.seconds)
 
 
 def changes(before: Run, after: Run) -> list[Change]:

@@ -69,9 +69,11 @@ def foresight(tuned: TunedTask) -> Foresight | None:
 
 
 def _model(host: PluginHost, context: TunerContext) -> tuple[str, Any]:
-    """The first of those that can be imported; boosted trees learn more than lines."""
-    known = list(host.components("cost_model"))
-    for name in sorted(known, key=lambda name: name != "xgboost"):
+    """The default, else the first of the others that can be imported."""
+    default = ""
+    with suppress(UsageError):  # where there is none, or several
+        default = host.default("cost_model")
+    for name in sorted(host.components("cost_model"), key=lambda name: name != default):
         with suppress(ImportError, UsageError):
             return name, host.choose("cost_model", Choice(name), context)
     return "", None

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from tilewright.errors import UsageError
-from tilewright_report.data.changes import LEVEL
+from tilewright_pipeline.measuring.significance import mann_whitney, verdict
 from tilewright_report.data.fields import Fields
 from tilewright_report.data.run_folder import Run, networks_in, report_in
-from tilewright_report.data.significance import mann_whitney
 from tilewright_report.data.systems import OURS, systems
 
 
@@ -19,14 +18,14 @@ from tilewright_report.data.systems import OURS, systems
 class NetworkChange:
     """A network's latency in two runs; with a peer, as multiples of the peer's median in each.
 
-    before, after  medians, in ms or as multiples
+    before, after  medians, in ms or as multiples; `after` is None where the run has not timed it
     p              of the test that both are equally fast; None where there are too few samples
-    verdict        slower, faster, no difference, too few samples
+    verdict        slower, faster, no difference, too few samples, not timed
     """
 
     network: str
     before: float
-    after: float
+    after: float | None
     p: float | None
     verdict: str
 
@@ -34,7 +33,7 @@ class NetworkChange:
 def network_changes(
     before: Path, after: Path, least: float, peer: str | None
 ) -> list[NetworkChange]:
-    """What became of every network that both runs have timed, by Mann and Whitney's test.
+    """What became of every network that the run before has timed, by Mann and Whitney's test.
 
     least  a smaller change, as a share of the time before, is no difference
     peer   both are measured by it, which was timed in turns with the network: so a machine that is
@@ -60,6 +59,9 @@ def network_changes(
             where=f"{before}, {after}",
             remedy="run pipelines with the stage `benchmark`",
         )
+    for name in sorted(old.keys() - new.keys()):
+        samples = _samples(old[name], peer)
+        found.append(NetworkChange(name, _median(samples), None, None, "not timed"))
     return found
 
 
@@ -83,14 +85,12 @@ def _timed(folder: Path) -> Iterator[tuple[str, Run]]:
 def _change(name: str, before: Run, after: Run, least: float, peer: str | None) -> NetworkChange:
     old, new = (_samples(run, peer) for run in (before, after))
     p = mann_whitney(old, new)
-    first, second = (median(one) if one else 0.0 for one in (old, new))
-    if p is None:
-        verdict = "too few samples"
-    elif p >= LEVEL or abs(second - first) <= least * first:
-        verdict = "no difference"
-    else:
-        verdict = "slower" if second > first else "faster"
-    return NetworkChange(name, first, second, p, verdict)
+    first, second = _median(old), _median(new)
+    return NetworkChange(name, first, second, p, verdict(p, first, second, least))
+
+
+def _median(samples: Sequence[float]) -> float:
+    return median(samples) if samples else 0.0
 
 
 def _samples(run: Run, peer: str | None) -> list[float]:

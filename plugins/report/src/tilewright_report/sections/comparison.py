@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright_pipeline.context.time_text import time_text
+from tilewright_pipeline.measuring.significance import LEVEL, mann_whitney
 from tilewright_report.charts.curves import Curve, curves
 from tilewright_report.charts.plot import legend
 from tilewright_report.charts.strip import Sampled, strip
-from tilewright_report.data.changes import LEVEL, changes
+from tilewright_report.data.changes import changes
 from tilewright_report.data.fields import Fields
 from tilewright_report.data.run_folder import Run
-from tilewright_report.data.significance import mann_whitney
 from tilewright_report.data.systems import OURS, systems
 from tilewright_report.data.thinning import steps
 from tilewright_report.markup.blocks import Head, Number, Row, figure, note, section, table

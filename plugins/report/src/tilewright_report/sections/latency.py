@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tilewright_pipeline.context.time_text import time_text
+from tilewright_pipeline.measuring.significance import mann_whitney
 from tilewright_report.charts.strip import Sampled, strip
 from tilewright_report.data.fields import Fields
 from tilewright_report.data.run_folder import Run
-from tilewright_report.data.significance import mann_whitney
 from tilewright_report.data.systems import OURS, systems
 from tilewright_report.markup.blocks import Head, Number, Row, figure, note, section, table
 from tilewright_report.markup.element import Element

@@ -20,6 +20,7 @@ from tilewright_report.markup.element import Element, element
 from tilewright_report.markup.words import fixed, short
 
 _BYTES = {"l1_bytes": "L1", "l2_bytes": "L2", "l3_bytes": "L3"}
+_MOST_CHARACTERS = 100_000  # of a pipeline file
 
 
 def what_was_run(run: Run) -> Element | None:
@@ -130,7 +131,7 @@ def _again(run: Run) -> Element | None:
     report, setup = run.report, run.report.fields("setup")
     own = run.networks[0].report.objects("stages") if run.networks else []
     stages = [*report.objects("stages"), *own]
-    if not stages or any("options" not in stage for stage in stages):
+    if not stages or any("options" not in stage for stage in stages) or _is_one_of_several(run):
         return None
     measure = {
         name: value
@@ -154,8 +155,15 @@ def _again(run: Run) -> Element | None:
         "stages": [{stage.text("name"): stage.raw("options")} for stage in stages],
     }
     text = yaml.safe_dump(pipeline, sort_keys=False, width=96)
+    if len(text) > _MOST_CHARACTERS:  # a part of it would be no pipeline
+        return None
     command = element("code", "tilewright run again.yaml --out runs/again")
-    return folded("To run it again", note("As again.yaml, for ", command, ":"), code(text[:8000]))
+    return folded("To run it again", note("As again.yaml, for ", command, ":"), code(text))
+
+
+def _is_one_of_several(run: Run) -> bool:
+    """Whether the stages before its own are those of the run in the folder above."""
+    return run.folder is not None and (run.folder.parent / "run.json").is_file()
 
 
 def _plugins(run: Run) -> list[str]:

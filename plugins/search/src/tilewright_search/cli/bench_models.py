@@ -56,7 +56,7 @@ def models(
     from tilewright.errors import UsageError
     from tilewright.options import Choice
     from tilewright_cli.terminal.choice_text import choice_of
-    from tilewright_pipeline.writing import check_file
+    from tilewright_pipeline.writing import check_file, writing_file
     from tilewright_search.models.held_out import FeatureTable
     from tilewright_search.models.interface import saving
 
@@ -82,7 +82,8 @@ def models(
             quality = table.evaluate_within(make, rows) if records is None else table.evaluate(make)
             found.append((choice.name, kind, quality))
             if save is not None and kept is not None:
-                table.save(kept, save)
+                with writing_file(save, "--save"):
+                    table.save(kept, save)
     if as_json:
         members = [
             {"model": name, "features": kind, **(asdict(quality) if quality else {})}

@@ -51,6 +51,7 @@ def schedulers(
     """
     from tilewright.options import Choice
     from tilewright_cli.terminal.choice_text import choice_of, choices_of
+    from tilewright_pipeline.measuring.significance import mann_whitney
     from tilewright_search.cli.named_searches import title_of
     from tilewright_search.cli.recorded_spaces import recorded_spaces
     from tilewright_search.cli.searches.network_tuning import tune_network
@@ -75,7 +76,8 @@ def schedulers(
         ]
         ends = [curve[-1] for curve in curves]
         totals = totals or ends
-        rows.append(_row(title, curves, ends, totals))
+        luck = None if ends is totals else mann_whitney(ends, totals)
+        rows.append({"scheduler": title, **_after_quarters(curves, count), "p_value": luck})
         if not as_json:
             _say(rows, len(tasks), using.name, count)
     if as_json:
@@ -104,21 +106,18 @@ def _weighted(
     return [(space, told.get(space.name, 1.0)) for space in spaces]
 
 
-def _row(
-    name: str, curves: Sequence[Sequence[float]], ends: Sequence[float], base: Sequence[float]
-) -> dict[str, Any]:
+def _after_quarters(curves: Sequence[Sequence[float]], trials: int) -> dict[str, float | None]:
+    """After each quarter of so many trials, or at a curve's end where it has fewer."""
     from math import isfinite
     from statistics import median
 
-    from tilewright_search.cli.searches.significance import mann_whitney
-
-    row: dict[str, Any] = {"scheduler": name}
+    found: dict[str, float | None] = {}
     for share in _QUARTERS:
-        after = median(curve[max(1, round(share * len(curve))) - 1] for curve in curves)
+        count = max(1, round(share * trials))
+        after = median(curve[min(count, len(curve)) - 1] for curve in curves)
         percent = 100 * (after - 1)
-        row[f"percent_above_best_at_{share * 100:.0f}"] = percent if isfinite(percent) else None
-    row["p_value"] = None if ends is base else mann_whitney(ends, base)
-    return row
+        found[f"percent_above_best_at_{share * 100:.0f}"] = percent if isfinite(percent) else None
+    return found
 
 
 def _say(rows: Sequence[Mapping[str, Any]], tasks: int, tuner: str, trials: int) -> None:

@@ -56,7 +56,7 @@ def tuners(
 
     from tilewright.options import Choice
     from tilewright_cli.terminal.choice_text import choice_of, choices_of
-    from tilewright_pipeline.writing import check_file, writing
+    from tilewright_pipeline.writing import check_file, writing_file
     from tilewright_search.cli.named_searches import named_searches
     from tilewright_search.cli.recorded_spaces import recorded_spaces
     from tilewright_search.cli.searches.comparison import Comparison
@@ -83,6 +83,5 @@ def tuners(
     }
     for option, path in files.items():
         if path is not None:
-            with writing(path, option):
-                path.parent.mkdir(parents=True, exist_ok=True)
+            with writing_file(path, option):
                 path.write_text(texts[option](), encoding="utf-8")

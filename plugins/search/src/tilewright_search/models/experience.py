@@ -51,6 +51,8 @@ class Experience:
         self._limit = _FOREIGN_ROWS[kind]
         self._known: dict[str, _Known] = {}
         self._counts: Counter[tuple[str, str]] = Counter()  # by operator and alternative
+        self._taken = 0  # of the history
+        self._latest: Trial | None = None
 
     @classmethod
     def of(cls, context: TunerContext, kind: FeatureKind) -> Experience:
@@ -58,8 +60,17 @@ class Experience:
         experience: Experience = context.shared(
             f"tilewright_search.models.experience.{kind}", lambda: cls(context.host, kind)
         )
-        experience.add(context.history)
+        experience._take(context.history)
         return experience
+
+    def _take(self, history: Sequence[Trial]) -> None:
+        """Add what is new of a run's history, which grows at its end and which every tuner gets."""
+        known = self._taken
+        if known and (known > len(history) or history[known - 1] is not self._latest):
+            known = 0  # another one
+        self.add(history[known:])
+        self._taken = len(history)
+        self._latest = history[-1] if history else None
 
     def add(self, trials: Sequence[Trial]) -> None:
         """Remember trials of any task; a config measured again counts with its last result.

@@ -13,7 +13,6 @@ from tilewright_search.models.features import Floats
 from tilewright_search.models.featurizer import Featurizer, widen
 from tilewright_search.models.interface import CostModel, saving
 from tilewright_search.models.knob_features import present_column
-from tilewright_search.models.signature import FeatureSignature
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -64,12 +63,10 @@ class PretrainedRanker:
         self._signature = replace(saved, names=names)
         self._featurizer = Featurizer(host, self._signature.kind)
 
-    def check(self, task: Task, configs: Sequence[ConfigEntity]) -> None:
-        """Raise UsageError where the model can say nothing of a task's configs."""
-        if configs:
-            self._featurizer.rows(task, configs)
-            given = FeatureSignature(self._signature.kind, self._featurizer.names)
-            self._signature.check(given, self._path)
+    def knows(self, task: Task, configs: Sequence[ConfigEntity]) -> bool:
+        """Whether it was fitted on an alternative of these. Raises UsageError for other columns."""
+        self._featurizer.rows(task, configs)
+        return self._signature.knows(self._featurizer.names, self._path)
 
     def score(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:
         """Higher is faster."""

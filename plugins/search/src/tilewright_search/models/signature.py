@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,23 +36,19 @@ class FeatureSignature:
             remedy="write one with `tilewright bench models --save`",
         )
 
-    def check(self, given: FeatureSignature, path: Path) -> None:
-        """Raise UsageError where the model can say nothing of rows with these columns.
+    def knows(self, names: Sequence[str], path: Path) -> bool:
+        """Whether the model can say anything of rows with these columns, of its kind.
 
-        Loop features are the same for every program, so there the names have to be equal; of a
-        space's alternatives one has to be known.
+        Of a space's alternatives it has to know one. Loop features are the same for every program:
+        raises UsageError where they are others here.
         """
-        differing = sorted(set(self.names) ^ set(given.names))
-        if self.kind == "loops":
-            fits = not differing
-        else:
-            both = set(self.names) & set(given.names)
-            fits = any(name.startswith(ALTERNATIVE) for name in both)
-        if self.kind != given.kind or not fits:
+        if self.kind == "knobs":
+            return any(name.startswith(ALTERNATIVE) for name in set(self.names) & set(names))
+        if differing := sorted(set(self.names) ^ set(names)):
             raise UsageError(
                 f"a cost model of {len(self.names)} {self.kind} features does not fit: here are "
-                f"{len(given.names)} of {given.kind}, and {(differing or [given.kind])[0]!r} is "
-                "not in both",
+                f"{len(names)}, and {differing[0]!r} is not in both",
                 where=str(path),
                 remedy="fit one on records of such tasks: `tilewright bench models --save`",
             )
+        return True

@@ -118,8 +118,7 @@ def _say_that_xgboost_is_missing() -> None:
 
 def make_xgboost(options: XgboostOptions, context: TunerContext) -> CostModel:
     """The factory of the cost model `xgboost`; a ridge regression where it is not installed."""
-    try:
-        return XgboostModel(options.loss, context.seed)
-    except ImportError:
+    if find_spec("xgboost") is None:
         _say_that_xgboost_is_missing()
         return RidgeModel()
+    return XgboostModel(options.loss, context.seed)

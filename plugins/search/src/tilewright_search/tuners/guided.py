@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 # measurement. A row of loop features costs a lowering, so there are fewer of them.
 _SHORTLIST = 8
 _LOOP_SHORTLIST = 2
+
+_log = logging.getLogger("tilewright")
 
 Score = Callable[[Sequence[int]], Floats]
 
@@ -73,16 +76,11 @@ class GuidedTuner(ABC):
         self._space = context.space
         self._alternatives = {alternative.name for alternative in context.space.alternatives}
         self._unmeasured = Unmeasured(context)
-        # Whom the user names comes before whom plugins offer.
-        self._starts = context.starts if options.pretrained is None else ()
         self._knobs = self._ranker(context, "knobs")
         self._loops = self._ranker(context, "loops") if options.features == "loops" else None
-        self._saved: PretrainedRanker | None = None
-        if options.pretrained is not None:
-            model = _make_model(options, context)
-            self._saved = PretrainedRanker(options.pretrained, model, context.host)
-            some = 2 * len(self._alternatives)
-            self._saved.check(self._task, self._space.sample(random.Random(0), some, balanced=True))
+        self._saved = self._pretrained(context)
+        # Whom the user names comes before whom plugins offer.
+        self._starts = context.starts if self._saved is None else ()
 
     @abstractmethod
     def explore(
@@ -108,6 +106,20 @@ class GuidedTuner(ABC):
         for ranker in (self._knobs, self._loops):
             if ranker is not None:
                 ranker.experience.add(trials)
+
+    def _pretrained(self, context: TunerContext) -> PretrainedRanker | None:
+        """The saved model, if there is one that knows an alternative of the task."""
+        path = self._options.pretrained
+        if path is None:
+            return None
+        saved = PretrainedRanker(path, _make_model(self._options, context), context.host)
+        some = self._space.sample(random.Random(0), 2 * len(self._alternatives), balanced=True)
+        if not some or saved.knows(self._task, some):
+            return saved
+        operator = self._task.workload.operator
+        said = f"{path}: the cost model was fitted on no alternative of '{operator}'"
+        context.shared((__name__, operator), lambda: _log.warning("%s: it is not asked", said))
+        return None
 
     def _batch(self, count: int) -> list[int]:
         generator = self._unmeasured.generator()

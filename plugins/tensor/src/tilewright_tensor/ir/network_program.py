@@ -4,7 +4,9 @@ data.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 from tilewright_tensor.ir.loop_ir import LoopProgram, OutputRows
@@ -42,6 +44,19 @@ class KernelCall:
     operands: tuple[str, ...]
     others: tuple[LoopProgram, ...] = ()
     rows: tuple[OutputRows, ...] = ()
+
+    def check(
+        self,
+        operands: Sequence[tuple[tuple[int, ...], str]],
+        buffers: Mapping[str, NetworkBuffer],
+    ) -> None:
+        """Raise ValueError unless a kernel of these operands, (shape, dtype), fits the buffers."""
+        wanted = [(prod(shape), dtype) for shape, dtype in operands]
+        given = [(prod(b.shape), b.dtype) for b in map(buffers.__getitem__, self.operands)]
+        if wanted != given:
+            raise ValueError(
+                f"node {self.node!r}: its kernel takes {wanted}, the call gives {given}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""From a schedule to a loop program, verified."""
+"""From a schedule to a loop program, and the checks of it that tests run."""

@@ -1,8 +1,8 @@
-"""Checks that loop programs and schedules are well formed; returns a list of defects.
+"""Checks that loop programs are well formed, for tests; returns a list of defects.
 
 Rules see every statement with what is known there: the loops, guards and scratch around it. They
-are necessary conditions, cheap enough to run on every candidate in tests; that the answer is right
-only a run can tell.
+are necessary conditions, cheap enough for every candidate of a test; that the answer is right only
+a run can tell.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ from tilewright_tensor.ir.loop_ir import (
     Store,
     Tensorized,
 )
-from tilewright_tensor.schedule.compute_stage import Split
-from tilewright_tensor.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,34 +87,6 @@ def verify(program: LoopProgram) -> list[str]:
     problems += [
         f"workspace {b.name} is never written" for b in program.workspace if b.name not in written
     ]
-    return problems
-
-
-def verify_schedule(schedule: Schedule) -> list[str]:
-    """The defects of the schedule, one line each.
-
-    Loops that are missing or double, stages attached to loops that do not exist.
-    """
-    problems: list[str] = []
-    for stage in schedule.stages.values():
-        loops = {axis.name for axis in stage.axes + stage.reduce_axes}
-        for relation in stage.relations:
-            gone = (relation.parent,) if isinstance(relation, Split) else relation.parents
-            new = relation.children if isinstance(relation, Split) else (relation.child,)
-            if not loops.issuperset(gone) or not loops.isdisjoint(new):
-                problems.append(f"{stage.name}: {', '.join(gone)} cannot become {', '.join(new)}")
-            loops = (loops - set(gone)) | set(new)
-        if len(stage.loops) != len(set(stage.loops)) or set(stage.loops) != loops:
-            problems.append(
-                f"{stage.name} has loops {', '.join(stage.loops)}, "
-                f"expected {', '.join(sorted(loops))}"
-            )
-        if stage.attach:
-            consumer, loop = stage.attach
-            if consumer not in schedule.stages or loop not in schedule.stages[consumer].loops:
-                problems.append(
-                    f"{stage.name} is computed at {consumer}.{loop}, which does not exist"
-                )
     return problems
 
 

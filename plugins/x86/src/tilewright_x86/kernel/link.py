@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
 
 from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
@@ -147,7 +146,8 @@ def _launching(
     lines += [f"  %slot{slot} = getelementptr ptr, ptr %call, i64 {slot}" for slot in range(widest)]
     for place, choice, call in launches:
         for program in (call.program, *call.others):
-            _check_call(call.node, program, [buffers[name] for name in call.operands])
+            loops = as_x86_program(program).loops
+            call.check([(b.shape, b.dtype) for b in (*loops.inputs, *loops.outputs)], buffers)
         arguments = [pointers[name] for name in call.operands]
         for slot, argument in enumerate((*arguments, *last_ones)):
             lines.append(f"  store ptr {argument}, ptr %slot{slot}")
@@ -164,13 +164,3 @@ def _launching(
 def _function(name: str, lines: Sequence[str]) -> str:
     head = f"define {'' if name == '@network' else 'internal '}void {name}(ptr %operands) #0 {{"
     return "\n".join((head, "entry:", *lines, "  ret void", "}"))
-
-
-def _check_call(node: str, program: LoopProgram, buffers: Sequence[NetworkBuffer]) -> None:
-    loops = as_x86_program(program).loops
-    wanted = [(prod(b.shape), b.dtype) for b in (*loops.inputs, *loops.outputs)]
-    given = [(prod(b.shape), b.dtype) for b in buffers]
-    if wanted != given:
-        raise ValueError(
-            f"node {node!r}: kernel {loops.name!r} takes {wanted}, the call gives {given}"
-        )

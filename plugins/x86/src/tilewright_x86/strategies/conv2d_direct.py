@@ -112,8 +112,8 @@ class Conv2dDirect(ScheduledImplementation):
             knobs.constrain((prefetch == "pixels") <= (tile_oh[-1] == 1))
         pixels = tile_ow[-1] * tile_oh[-1]
         # taps side by side share their pixels, which LLVM then keeps in registers: spills otherwise
-        shared = unroll_kw * unroll_ic * pixels
-        knobs.constrain(pixels * vectors + vectors + 1 + shared <= registers(task) - 1)
+        kept = unroll_kw * unroll_ic * pixels
+        knobs.constrain(pixels * vectors + vectors + 1 + kept <= registers(task) - 1)
         knobs.constrain(pixels * vectors >= _fewest_sums(self._tiles(task)))
         return [knobs.alternative()]
 

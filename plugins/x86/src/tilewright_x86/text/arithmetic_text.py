@@ -17,7 +17,7 @@ _INT_BINARY = {
     "shl": "shl",
 }  # fmt: skip
 _DIVISIONS = {"div": "div", "mod": "rem", "quo": "div", "rem": "rem"}
-_BOOL_BINARY = {"add": "or", "sub": "xor", "mul": "and"}  # as numpy has them
+_BOOL_BINARY = {"add": "or", "mul": "and"}  # as numpy has them
 _FLOAT_INTRINSICS = {
     "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "roundeven", "abs": "fabs",
     "exp": "exp", "log": "log", "tanh": "tanh", "sin": "sin", "cos": "cos", "pow": "pow",
@@ -62,8 +62,6 @@ class Arithmetic:
             return self._extremum(name, texts, kind, width)
         if name == "neg":
             return define(f"fneg {kind} {texts[0]}")
-        if name == "mod":
-            return self._float_mod(texts, dtype, width)
         if name in vector_math.FUNCTIONS:
             if dtype == "float32":
                 writer = vector_math.Float32(self.function, width, self.needs)
@@ -112,20 +110,6 @@ class Arithmetic:
         nan = self.function.define(f"fcmp uno {kind} {left}, {left}")
         return self.function.define(f"select {mask} {nan}, {kind} {left}, {kind} {result}")
 
-    def _float_mod(self, texts: list[str], dtype: str, width: int) -> str:
-        """Remainder with the sign of the divisor."""
-        define, kind = self.function.define, type_of(dtype, width)
-        mask = type_of("bool", width)
-        zero = "zeroinitializer" if width else constant(0.0, dtype)
-        rest = define(f"frem {kind} {texts[0]}, {texts[1]}")
-        negative = define(f"fcmp olt {kind} {rest}, {zero}")
-        negative_divisor = define(f"fcmp olt {kind} {texts[1]}, {zero}")
-        nonzero = define(f"fcmp une {kind} {rest}, {zero}")
-        differ = define(f"xor {mask} {negative}, {negative_divisor}")
-        wrong = define(f"and {mask} {differ}, {nonzero}")
-        moved = define(f"fadd {kind} {rest}, {texts[1]}")
-        return define(f"select {mask} {wrong}, {kind} {moved}, {kind} {rest}")
-
     def _libm(self, name: str, text: str, dtype: str, width: int) -> str:
         """A function of libm that LLVM has no intrinsic for, once a lane."""
         item = LLVM_TYPES[dtype]
@@ -160,8 +144,6 @@ class Arithmetic:
             return self.intrinsic("smax", [texts[0], negative], dtype, width)
         if name in _DIVISIONS and dtype != "bool":
             return self._integer_division(name, texts, dtype, width)
-        if name in ("floor", "ceil", "round"):
-            return texts[0]
         raise ValueError(f"no operation {name!r} on {dtype}")
 
     def _integer_division(self, name: str, texts: list[str], dtype: str, width: int) -> str:

@@ -167,7 +167,7 @@ class Values:
         if name in _LOGIC or name == "not":
             return self._logic(value)
         operands = [self.emit(arg) for arg in value.args]
-        if name == "mul" and self._is_zero(operands[0], operands[1], value.dtype):
+        if name == "mul" and self._is_zero(value, operands):
             return SsaValue(constant(0.0, value.dtype), False)
         texts, varies = self._alike(operands, [dtype_of(arg) for arg in value.args])
         width, arithmetic = self.width(varies), self.arithmetic
@@ -178,12 +178,17 @@ class Values:
             return SsaValue(arithmetic.float_(name, texts, value.dtype, width), varies)
         return SsaValue(arithmetic.integer(name, texts, value.dtype, width), varies)
 
-    def _is_zero(self, first: SsaValue, second: SsaValue, dtype: str) -> bool:
-        """Whether a product has the number 0 as a factor, which is then its value, as in TVM.
+    def _is_zero(self, product: Op, operands: Sequence[SsaValue]) -> bool:
+        """Whether a product has a factor that is found to be 0, which is then its value, as in TVM.
 
-        So it is with elements of constant tensors. That of an infinity would be no number.
+        So it is with what padding adds, and with elements of constant tensors. A number that the
+        definition itself multiplies by, such as an attribute, makes NaN of an infinity or NaN.
         """
-        return is_float(dtype) and constant(0.0, dtype) in (first.text, second.text)
+        zero = constant(0.0, product.dtype)
+        return is_float(product.dtype) and any(
+            operand.text == zero and not isinstance(factor, Const)
+            for factor, operand in zip(product.args, operands, strict=True)
+        )
 
     def _fused(self, value: Op) -> SsaValue | None:
         """`a*b + c` and its kin as one rounding; None where no argument is a product."""
@@ -196,7 +201,8 @@ class Values:
             return None
         first, second = self.emit(product.args[0]), self.emit(product.args[1])
         third = self.emit(rest)
-        if self._is_zero(first, second, value.dtype) and (not product_first or value.name == "add"):
+        is_zero = self._is_zero(product, [first, second])
+        if is_zero and (not product_first or value.name == "add"):
             return third
         (a, b, c), varies = self._alike([first, second, third], [value.dtype] * 3)
         kind = type_of(value.dtype, self.width(varies))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from importlib.metadata import version as installed_version
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -84,7 +85,9 @@ def pack(
         if lacks and device["fingerprint"] in strange:
             lacks = "; of another system: of use where its log is imported, not from a pack"
         shared.say(f"{device['name']} {device['fingerprint']}: {device['records']}{lacks}")
-    shared.say(f"now: pip install {folder}")
+    # Without a slash pip would take it for the name of a package elsewhere.
+    path = str(folder) if folder.is_absolute() else f"./{folder}"
+    shared.say(f"now: pip install {quote(path)}")
 
 
 def _known_devices(file: Path, host: PluginHost) -> Iterator[Device]:

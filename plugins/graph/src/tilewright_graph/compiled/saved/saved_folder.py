@@ -14,6 +14,7 @@ from typing import Any
 
 from tilewright.canonical import canonical_json
 from tilewright.errors import UsageError
+from tilewright.paths import names_a_file
 from tilewright.reading import open_file, read_file
 from tilewright_pipeline.writing import writing
 from tilewright_tensor.kernels.guarded_memory import GuardedMemory
@@ -98,9 +99,11 @@ def reading(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         name = Path(error.filename or folder).name  # reading may fail without one
-        raise UsageError(
-            f"no saved network: {error.strerror} ({name})", where=str(folder), remedy=_REMEDY
-        ) from error
+        remedy = _REMEDY if isinstance(error, FileNotFoundError) else ""
+        if names_a_file(folder / "network" / _MANIFEST):
+            remedy = "name the folder `network` in it"
+        problem = f"no saved network: {error.strerror} ({name})"
+        raise UsageError(problem, where=str(folder), remedy=remedy) from error
     except MemoryError as error:
         raise UsageError(
             "there is not enough memory for its constants",

@@ -127,10 +127,11 @@ def _constants(name: str, network: Network, builder: NetworkBuilder) -> tuple[st
     shape, summands = builder.specs[name].shape, []
     while made := _inner(name, network, builder):
         constant = next((one for one in made.inputs if one in builder.constants), None)
-        if made.operator == "add" and constant is not None:
+        others = [one for one in made.inputs if one != constant]
+        if made.operator == "add" and constant is not None and others:
             seen = np.broadcast_to(builder.constants[constant], builder.specs[name].shape)
             summands.append(seen.reshape(shape))
-            (name,) = (one for one in made.inputs if one != constant)
+            (name,) = others
         elif builder.operators[made.operator].view:
             (name,) = made.inputs
         else:

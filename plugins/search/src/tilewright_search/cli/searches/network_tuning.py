@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from tilewright.options import Choice
 from tilewright.plugins.blamed import Blamed
 from tilewright.roles import TaskState
-from tilewright_search.cli.searches.tuner_search import batch_of, make_tuner, shared_things
+from tilewright_pipeline.tuning.proposed import batch_of, shared_things
+from tilewright_search.cli.searches.tuner_search import make_tuner
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost

@@ -8,8 +8,8 @@ from math import isfinite
 from statistics import fmean, median
 from typing import Any
 
+from tilewright_pipeline.measuring.significance import mann_whitney
 from tilewright_search.cli.searches.curve import Curve
-from tilewright_search.cli.searches.significance import mann_whitney
 
 PERCENTS = (10, 5, 2, 1)
 JUDGED = 2

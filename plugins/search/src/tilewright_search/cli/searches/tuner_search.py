@@ -10,6 +10,7 @@ from tilewright.options import Choice
 from tilewright.plugins.blamed import Blamed
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import Trial
+from tilewright_pipeline.tuning.proposed import batch_of, shared_things
 from tilewright_search.cli.searches.curve import Search
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 Starts: TypeAlias = "Callable[[RecordedSpace], Sequence[ConfigEntity]]"
 """What a tuner of a space begins with."""
-
-_BATCH = 16
 
 
 def from_nothing(_space: RecordedSpace) -> tuple[ConfigEntity, ...]:
@@ -50,11 +49,6 @@ def tuner_search(host: PluginHost, choice: Choice, starts: Starts = from_nothing
     return search
 
 
-def batch_of(host: PluginHost, choice: Choice) -> int:
-    """The tuner's option `batch`, 16 where it has none. Raises UsageError for bad options."""
-    return int(getattr(host.check("tuner", choice), "batch", _BATCH))
-
-
 def make_tuner(
     host: PluginHost,
     choice: Choice,
@@ -80,15 +74,3 @@ def make_tuner(
     )
     tuner: Tuner = Blamed(host.choose("tuner", choice, context), host, "tuner", choice.name)
     return tuner
-
-
-def shared_things() -> Callable[[Any, Callable[[], Any]], Any]:
-    """What `TunerContext.shared` is in a run: one object a key, made by who asks first."""
-    made: dict[Any, Any] = {}
-
-    def shared(key: Any, make: Callable[[], Any]) -> Any:
-        if key not in made:
-            made[key] = make()
-        return made[key]
-
-    return shared

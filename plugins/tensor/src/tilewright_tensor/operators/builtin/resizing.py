@@ -148,8 +148,8 @@ def _sample_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ..
         f"expected a grid [{data.shape[0]}, ..., {axes}], got {list(grid.shape)}",
     )
     expect(
-        is_float(data.dtype) and grid.dtype == data.dtype,
-        f"expected floats of one dtype, got {data.dtype} and {grid.dtype}",
+        is_float(data.dtype) and is_float(grid.dtype),
+        f"expected floats, got {data.dtype} and {grid.dtype}",
     )
     expect(axes == 2 or attributes["mode"] != "cubic", "cubic is for two axes")
     return (*data.shape[:2], *grid.shape[1:-1]), data.dtype

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from tilewright_report.data.significance import mann_whitney
+from tilewright_pipeline.measuring.significance import mann_whitney
 
 
 def u_of(first, second):
@@ -59,3 +59,14 @@ def test_of_equal_distributions_a_twentieth_seems_to_differ():
         for _ in range(600)
     ]
     assert 0.02 < sum(p < 0.05 for p in found) / len(found) < 0.08
+
+
+def test_mann_whitney_is_that_of_scipy():
+    scipy = pytest.importorskip("scipy.stats")
+    chance = random.Random(0)
+    for _ in range(20):
+        first = [chance.choice([1, 2, 5, 9, math.inf]) for _ in range(chance.randint(8, 30))]
+        second = [chance.choice([1, 2, 7, 9, math.inf]) for _ in range(chance.randint(8, 30))]
+        known = scipy.mannwhitneyu(first, second, method="asymptotic").pvalue
+        assert mann_whitney(first, second) == pytest.approx(known)
+    assert mann_whitney([3.0] * 9, [3.0] * 9) == 1.0

@@ -7,6 +7,17 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
+LEVEL = 0.05
+
+
+def verdict(p: float | None, before: float, after: float, least: float = 0.0) -> str:
+    """What became of a time, in a word; changes by no more than this share of it are none."""
+    if p is None:
+        return "too few samples"
+    if p >= LEVEL or abs(after - before) <= least * before:
+        return "no difference"
+    return "slower" if after > before else "faster"
+
 
 def mann_whitney(first: Sequence[float], second: Sequence[float]) -> float | None:
     """The two-sided p-value that two samples come from one distribution; None for too few.
