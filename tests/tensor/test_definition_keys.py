@@ -19,6 +19,7 @@ from tilewright.vocabulary.measure import Conditions, MeasureInput, MeasureResul
 from tilewright.vocabulary.record import Query, Record
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright.vocabulary.workload import Workload
 from tilewright_pipeline.api.task_text import find_task
 from tilewright_pipeline.context.run_context import RunContext
@@ -169,5 +170,6 @@ def test_a_tuner_does_not_learn_from_another_definition(
             conditions=Conditions(), seed=0, runner=("local", {}), builder=("local", {}),
             strategies="*",
         )  # fmt: skip
-        (trial,) = known_trials(context)
+        task = Task(host.reference("mine").parse("(64)", ""), TARGET)
+        (trial,) = known_trials(context, TaskSet((WeightedTask(task, 1.0, "it"),)))
         assert trial.input.task.workload == host.reference("mine").parse("(64)", "")
