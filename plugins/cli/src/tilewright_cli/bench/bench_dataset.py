@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +37,13 @@ if TYPE_CHECKING:
 @click.option(
     "--configs", type=click.IntRange(1), default=128, show_default=True, help="Of each workload."
 )
+@click.option(
+    "--passes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="How often to measure each config that may be the fastest of its workload.",
+)
 @click.option("--seconds", type=click.IntRange(1), help="Stop after so long.  [when done]")
 @shared.settings
 @shared.runner
@@ -51,6 +59,7 @@ def dataset(
     around: int,
     like: Path | None,
     configs: int,
+    passes: int,
     seconds: int | None,
     settings: tuple[str, ...],
     runner: str | None,
@@ -65,6 +74,8 @@ def dataset(
     on (device.json). Of a workload come first what its strategies advise, then random configs and
     neighbours of its fastest, in equal shares. Interrupted and started again, it goes on; without
     MODEL, with the workloads of the folder. `--like` measures on this machine what another did.
+    A host that others share has phases: `--passes` measures again what is at most twice as slow as
+    the fastest, all workloads once before any of them again.
     """
     from tilewright.errors import UsageError
     from tilewright.vocabulary.task import Task
@@ -111,7 +122,7 @@ def dataset(
     write_device(folder, context.device)
     sampling = Sampling(tasks, configs, context, first)
     before = sampling.trials
-    _measure(sampling, context, seconds)
+    _measure(sampling, passes, context, seconds)
     told = {"workloads": len(tasks), "trials": sampling.trials, "new": sampling.trials - before}
     if as_json:
         shared.print_json(told)
@@ -119,12 +130,12 @@ def dataset(
         shared.say("{workloads} workloads, {trials} trials, {new} of them new".format(**told))
 
 
-def _measure(sampling: Sampling, context: RunContext, seconds: int | None) -> None:
+def _measure(sampling: Sampling, passes: int, context: RunContext, seconds: int | None) -> None:
     from tilewright_pipeline.measuring.measurement import Measurement
 
     end = inf if seconds is None else time.monotonic() + seconds
     with Measurement(context) as measurement:
-        for turn in sampling.turns():
+        for turn in chain(sampling.turns(), sampling.passes(passes)):
             if time.monotonic() >= end:
                 break
             for asked, trial in zip(turn, measurement.measure(turn), strict=True):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,9 @@ TURN = 8
 """Configs of a task that are measured together."""
 _PARENTS = 4
 """The fastest configs of a task, from which neighbours are drawn."""
+_CLOSE = 2.0
+"""Times the fastest, within which a config may be the fastest: on a shared host neighbours make a
+kernel take up to 1.6 times as long, for seconds on end."""
 
 
 class Sampling:
@@ -44,14 +48,15 @@ class Sampling:
         self._first: dict[Task, Iterator[ConfigEntity]] = {}
         self._known: dict[Task, dict[ConfigEntity, float | None]] = {task: {} for task in tasks}
         self._ended: set[Task] = set()
+        self._times: Counter[tuple[Task, ConfigEntity]] = Counter()
         for record in context.store.records():
             if record.task in self._known and not record.trial.result.spoiled:
-                self._known[record.task][record.config] = record.seconds
+                self._keep(record.task, record.config, record.seconds)
 
     @property
     def trials(self) -> int:
         """How many are known of the tasks."""
-        return sum(map(len, self._known.values()))
+        return self._times.total()
 
     def turns(self) -> Iterator[list[MeasureInput]]:
         """What to measure next; `observe` is to be told of it before the next turn."""
@@ -63,14 +68,41 @@ class Sampling:
                 room = self._most - len(self._known[task])
                 configs = self._next(task, min(TURN, room)) if room > 0 else []
                 if configs:
-                    conditions = self._context.conditions.for_task(task)
-                    yield [MeasureInput(task, config, conditions) for config in configs]
+                    yield self._asked(task, configs)
                 else:
                     self._ended.add(task)
 
+    def passes(self, most: int) -> Iterator[list[MeasureInput]]:
+        """After the turns, what may be the fastest of each task, until it was measured so often.
+
+        All tasks once before any of them again: a slow phase of the machine lasts longer than a
+        turn.
+        """
+        for number in range(2, most + 1):
+            for task in self._tasks:
+                fewer = [one for one in self._close(task) if self._times[task, one] < number]
+                for start in range(0, len(fewer), TURN):
+                    yield self._asked(task, fewer[start : start + TURN])
+
     def observe(self, asked: MeasureInput, seconds: float | None) -> None:
         """A trial's median, None where it failed: then it is not drawn again either."""
-        self._known[asked.task][asked.config] = seconds
+        self._keep(asked.task, asked.config, seconds)
+
+    def _asked(self, task: Task, configs: Iterable[ConfigEntity]) -> list[MeasureInput]:
+        conditions = self._context.conditions.for_task(task)
+        return [MeasureInput(task, config, conditions) for config in configs]
+
+    def _keep(self, task: Task, config: ConfigEntity, seconds: float | None) -> None:
+        known = self._known[task]
+        both = [time for time in (known.get(config), seconds) if time is not None]
+        known[config] = min(both, default=None)
+        self._times[task, config] += 1
+
+    def _close(self, task: Task) -> list[ConfigEntity]:
+        """Those that are nearly as fast as the fastest, in the order in which they came."""
+        timed = {config: time for config, time in self._known[task].items() if time is not None}
+        most = _CLOSE * min(timed.values(), default=0.0)
+        return [config for config, time in timed.items() if time <= most]
 
     def _next(self, task: Task, count: int) -> list[ConfigEntity]:
         host, known = self._context.host, self._known[task]
