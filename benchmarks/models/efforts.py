@@ -54,7 +54,7 @@ def _timed(
     told: dict[str, dict[str, Any]] = {}
     made: dict[str, Any] = {}
     for effort in given.efforts:
-        for word, known in (("without the model", replace(model, examples=())), ("with it", model)):
+        for word, known in (("without the model", replace(model, examples={})), ("with it", model)):
             cost_model.packaged_model = lambda known=known: known
             name = f"effort {effort}, {word}"
             tuned = _tuned(network, effort, folder / name, given.target) if effort else {}

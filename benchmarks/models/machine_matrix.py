@@ -89,8 +89,9 @@ def _by_workload(folder: Path, threads: int) -> dict[Workload, Seconds]:
     found: dict[Workload, dict[ConfigEntity, float]] = defaultdict(dict)
     for record in dataset_trials(folder):
         if record.task.target.threads == threads:
-            costs = record.trial.result.costs
-            found[record.task.workload][record.config] = min(costs, default=inf)
+            own = found[record.task.workload]
+            costs = own.get(record.config, inf), *record.trial.result.costs
+            own[record.config] = min(costs)
     return dict(found)
 
 

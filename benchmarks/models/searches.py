@@ -3,7 +3,8 @@
     uv run python benchmarks/models/searches.py benchmarks/models/zen3 [--spaces '*-zen3']
 
 The model learns from the trials of the folder alone, less those of workloads that have a recorded
-space, whatever their epilogue. It is asked of every device, of those that it has not seen, too.
+space, whatever their epilogue. It is asked of every device, of those that it has not seen, too, and
+starts from what was fast with the folder's first number of threads.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def main() -> None:
     given = parser.parse_args()
     host = PluginHost.load()
     model = _model(given.folder)
-    advisor = Advisor(model, model.examples, host)
+    (examples, *_) = model.examples.values()
+    advisor = Advisor(model, examples, host)
 
     def starts(space: RecordedSpace) -> tuple[ConfigEntity, ...]:
         return advisor.starts(space.task, space.space)

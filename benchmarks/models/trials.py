@@ -26,7 +26,7 @@ class TaskTable:
     networks  how often the task occurs in each; those of the workload that it was made from, where
               it is one of other shapes: it is held out with them
     weight    how often it occurs in all networks; 0 of one that was made
-    seconds   the least sample of each trial, nan of a failure: others ran beside
+    seconds   the least sample of each config, nan of a failure: others ran beside
     """
 
     task: Task
@@ -50,7 +50,9 @@ def of_folder(folder: Path) -> list[TaskTable]:
     own: dict[Task, dict[ConfigEntity, float]] = defaultdict(dict)
     for record in dataset_trials(folder):
         if record.task.workload.key in entries:
-            own[record.task][record.config] = _least(record.trial.result.costs)
+            before = own[record.task].get(record.config, np.nan)
+            least = min(record.trial.result.costs, default=np.nan)
+            own[record.task][record.config] = float(np.fmin(before, least))
     found = []
     for task, trials in own.items():
         entry = entries[task.workload.key]
@@ -60,7 +62,3 @@ def of_folder(folder: Path) -> list[TaskTable]:
         told = features(task, configs, device)
         found.append(TaskTable(task, device, networks, weights, configs, seconds, told))
     return found
-
-
-def _least(costs: tuple[float, ...]) -> float:
-    return min(costs, default=float("nan"))

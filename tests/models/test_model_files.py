@@ -5,17 +5,23 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from model_files import machine
+from toy_tasks import entry
 
 from tilewright.errors import UsageError
-from tilewright_models import cost_model
-from tilewright_models.cost_model import CostModel
+from tilewright_models import model_file
+from tilewright_models.cost_model import CostModel, Machine
 
 
 def test_a_model_is_read(model, packed):
     read = CostModel.read(packed(model), "file")
     assert read.columns == ("knob.unroll",)
     assert len(read.members) == 5
-    assert read.examples[0].configs[0]["unroll"] == 8
+    (examples,) = read.examples.values()
+    assert list(read.examples) == [Machine(**machine())]
+    (example,) = examples.most_similar(entry(48).task.workload, 2)
+    assert example.workload == entry(64).task.workload
+    assert example.configs[0]["unroll"] == 8
 
 
 @pytest.mark.parametrize("member", ["format", "features"])
@@ -55,11 +61,19 @@ def test_an_example_of_no_machine_is_no_model(model, packed, place):
         CostModel.read(packed({**model, "examples": [example]}), "file")
 
 
+@pytest.mark.parametrize("change", [{"configs": [{"strategy": 3}]}, {"configs": None}], ids=str)
+def test_an_example_that_makes_no_sense_is_refused_where_it_is_asked_for(model, packed, change):
+    example = {**model["examples"][0], **change}
+    (examples,) = CostModel.read(packed({**model, "examples": [example]}), "file").examples.values()
+    with pytest.raises(UsageError, match="file: no cost model"):
+        examples.most_similar(entry(48).task.workload, 1)
+
+
 def test_bytes_that_are_no_model_are_refused(model, packed, monkeypatch):
     whole = packed(model)
     for torn in (b"", b"nothing packed", whole[: len(whole) // 2], gzip.compress(b"[1]")):
         with pytest.raises(UsageError, match="no cost model"):
             CostModel.read(torn, "file")
-    monkeypatch.setattr(cost_model, "MOST_BYTES", 100)  # of what it grows to
+    monkeypatch.setattr(model_file, "MOST_BYTES", 100)  # of what it grows to
     with pytest.raises(UsageError, match="more than 100 bytes"):
         CostModel.read(whole, "file")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,17 +10,17 @@ import numpy as np
 from tilewright_models.columns import aligned, features
 from tilewright_models.cost_model import Machine
 from tilewright_pipeline.dispatch.unmeasured import Advice, Advised
-from tilewright_records.similarity import similarity
 from tilewright_tensor.logs.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task
-    from tilewright_models.cost_model import CostModel, Example
+    from tilewright_models.cost_model import CostModel
+    from tilewright_models.examples import Example, Examples
     from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
 
 NEAR = 6
@@ -67,7 +66,7 @@ class Advisor:
     model of single kernels does not see.
     """
 
-    def __init__(self, model: CostModel, examples: Sequence[Example], host: PluginHost) -> None:
+    def __init__(self, model: CostModel, examples: Examples, host: PluginHost) -> None:
         self._model, self._examples, self._host = model, examples, host
 
     def advice(self, asked: UnmeasuredTask) -> Advice | None:
@@ -114,9 +113,7 @@ class Advisor:
 
     def _moved(self, task: Task, space: ConfigSpace) -> Iterator[tuple[Example, ConfigEntity]]:
         alternatives = {alternative.name: alternative for alternative in space.alternatives}
-        alike = [(similarity(task.workload, e.workload), e) for e in self._examples]
-        alike = sorted((pair for pair in alike if pair[0] > 0), key=lambda pair: -pair[0])
-        for _, example in islice(alike, NEAR):
+        for example in self._examples.most_similar(task.workload, NEAR):
             for config in map(self._host.present, example.configs):
                 alternative = alternatives.get(config.strategy)
                 moved = None if alternative is None else nearest(alternative, config.values)
@@ -126,5 +123,5 @@ class Advisor:
 
 def advise(asked: UnmeasuredTask, host: PluginHost, model: CostModel) -> Advice | None:
     """What the model says where it learned from such a machine, and from tasks like this one."""
-    examples = model.measured_on(Machine.of(asked.device, asked.task.target))
-    return Advisor(model, examples, host).advice(asked)
+    examples = model.examples.get(Machine.of(asked.device, asked.task.target))
+    return None if examples is None else Advisor(model, examples, host).advice(asked)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.errors import UsageError
-from tilewright.json_object import BadLineError, parse_object, sensible
-from tilewright.plugins.loading.distributions import installer
 from tilewright.reading import read_file
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.workload import Workload
 from tilewright_models.columns import VERSION
+from tilewright_models.examples import Examples
+from tilewright_models.model_file import decoded, remedy, unpacked
 from tilewright_models.trees import Trees
 
 if TYPE_CHECKING:
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
     from tilewright_search.models.features import Floats
 
 FORMAT = 2
-MOST_BYTES = 32 << 20
-"""Of a file, unpacked."""
 _MOST_MEMBERS, _MOST_COLUMNS, _MOST_EXAMPLES, _MOST_MACHINES = 16, 4096, 65536, 256
 
 
@@ -51,31 +46,19 @@ class Machine:
         return cls(str(known.get("model", "")), l1, l2, str(target))
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A workload that was measured, on which machine, and its fastest configs, fastest first."""
-
-    workload: Workload
-    machine: Machine
-    configs: tuple[ConfigEntity, ...]
-
-
 @dataclass(frozen=True)
 class CostModel:
     """An ensemble: its members were fitted on different halves of the workloads.
 
     columns   names of the features, in order
     told      what it was trained on, for people
+    examples  by the machine that they were measured on
     """
 
     columns: tuple[str, ...]
     told: str
-    examples: tuple[Example, ...]
+    examples: Mapping[Machine, Examples]
     members: tuple[Trees, ...]
-
-    def measured_on(self, machine: Machine) -> tuple[Example, ...]:
-        """What was measured on such a machine; empty of one that it has not learned from."""
-        return tuple(example for example in self.examples if example.machine == machine)
 
     def scores(self, rows: Floats) -> Floats:
         """Of each member and row, of shape (members, rows): ln(best seconds / seconds)."""
@@ -87,39 +70,31 @@ class CostModel:
 
         Raises UsageError for what is no model, and for one of another version of features.
         """
-        try:
-            data = parse_object(_unpacked(packed))
-            version = data.get("format"), data.get("features")
-            if version == (FORMAT, VERSION):
-                model: CostModel = sensible(cls._of, data)
-                return model
-        except BadLineError as error:
-            raise UsageError(f"no cost model: {error}", where=where, remedy=_remedy()) from None
+        data = decoded(unpacked, packed, where)
+        version = data.get("format"), data.get("features")
+        if version == (FORMAT, VERSION):
+            return decoded(lambda some: cls._of(some, where), data, where)
         raise UsageError(
             f"a cost model of another version: {str(version)[:40]}, expected {FORMAT, VERSION}, "
             "its format and its features",
             where=where,
-            remedy=_remedy(),
+            remedy=remedy(),
         )
 
     @classmethod
-    def _of(cls, data: Mapping[str, Any]) -> CostModel:
+    def _of(cls, data: Mapping[str, Any], where: str) -> CostModel:
         columns = _texts(data["columns"], _MOST_COLUMNS)
         machines = [_machine(each) for each in data["machines"][:_MOST_MACHINES]]
-        members = data["members"]
-        if not 0 < len(members) <= _MOST_MEMBERS or len(data["examples"]) > _MOST_EXAMPLES:
+        members, examples = data["members"], data["examples"]
+        if not 0 < len(members) <= _MOST_MEMBERS or len(examples) > _MOST_EXAMPLES:
             raise ValueError(f"expected 1 to {_MOST_MEMBERS} members, got {len(members)}")
+        of_machine: dict[Machine, list[Any]] = {machine: [] for machine in machines}
+        for each in examples:
+            of_machine[machines[_place(each["machine"], len(machines))]].append(each)
         return cls(
             columns,
             str(data["told"])[:500],
-            tuple(
-                Example(
-                    Workload.from_json(each["workload"]),
-                    machines[_place(each["machine"], len(machines))],
-                    tuple(map(ConfigEntity.from_json, each["configs"])),
-                )
-                for each in data["examples"]
-            ),
+            {machine: Examples(some, where) for machine, some in of_machine.items()},
             tuple(Trees.read(member, len(columns)) for member in members),
         )
 
@@ -129,18 +104,6 @@ def packaged_model() -> CostModel:
     """The model of this distribution."""
     file = Path(__file__).with_name("data") / "model.json.gz"
     return CostModel.read(read_file(file), str(file))
-
-
-def _unpacked(packed: bytes) -> bytes:
-    """Raises BadLineError for what is not packed, or grows too large."""
-    unpacking = zlib.decompressobj(wbits=47)  # a header of gzip or of zlib
-    try:
-        plain = unpacking.decompress(packed, MOST_BYTES)
-    except zlib.error as error:
-        raise BadLineError(str(error)) from None
-    if not unpacking.eof:
-        raise BadLineError(f"it is cut off, or has more than {MOST_BYTES} bytes")
-    return plain
 
 
 def _machine(data: Mapping[str, Any]) -> Machine:
@@ -160,7 +123,3 @@ def _texts(data: Any, most: int) -> tuple[str, ...]:
     if not all(isinstance(text, str) for text in data):
         raise ValueError("a text is none")
     return tuple(data)
-
-
-def _remedy() -> str:
-    return f"{installer()} install --upgrade tilewright-models"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from math import log2
 from typing import Any
 
@@ -25,12 +26,9 @@ def similarity(a: Workload, b: Workload) -> float:
     It falls with the factors between the extents of the anchors' operands, and with every attribute
     that differs.
     """
-    if a.operator != b.operator:  # most of those that one is compared with
+    if a.operator != b.operator or kind(a) != kind(b):  # most are of another operator
         return 0.0
     first, second = a.anchor, b.anchor
-    kinds = [[(len(s.shape), s.dtype) for s in one.inputs] for one in (first, second)]
-    if kinds[0] != kinds[1]:
-        return 0.0
     shapes = zip(first.inputs, second.inputs, strict=True)
     extents = [pair for s, t in shapes for pair in zip(s.shape, t.shape, strict=True)]
     distance = sum(abs(log2(max(1, m) / max(1, n))) for m, n in extents)
@@ -38,6 +36,12 @@ def similarity(a: Workload, b: Workload) -> float:
     distance += sum(first.attributes.get(one) != second.attributes.get(one) for one in names)
     distance += _OTHER_EPILOGUE * (a.epilogue != b.epilogue)
     return float(1 / (1 + distance))
+
+
+def kind(workload: Workload) -> Hashable:
+    """Workloads of two kinds have nothing in common: of other operators, ranks or types."""
+    operands = tuple((len(spec.shape), spec.dtype) for spec in workload.anchor.inputs)
+    return workload.operator, operands
 
 
 def device_similarity(a: Device, b: Device) -> float:
