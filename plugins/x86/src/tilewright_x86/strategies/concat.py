@@ -10,7 +10,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_tensor.expressions.affine import Var
+from tilewright_tensor.expressions.affine import Var, index
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load
 from tilewright_tensor.ir.loop_ir import Loop, LoopProgram, Statement, Store, block
@@ -82,15 +82,31 @@ class Concat:
 
 
 def _copy(source: Buffer, result: Buffer, dim: int, begin: int) -> Statement:
-    """All of an operand into the result, from `begin` on along a dimension, part by part."""
-    run = prod(source.shape[dim:])
-    length = run // largest_divisor(run, max(1, run // _SMALLEST_PART))
+    """All of an operand into the result, from `begin` on along a dimension, part by part.
+
+    A part is some of one dimension and all of those inside it. So its places are one run for LLVM
+    too, which would divide for the index of every element otherwise.
+    """
+    divided, extent = _part(source.shape, dim)
+    outside = (*source.shape[:divided], source.shape[divided] // extent)
+    inside = (extent, *source.shape[divided + 1 :])
     part, place = Var(f"{source.name}.part"), Var(f"{source.name}.place")
-    bounds = {part: (0, source.size // length - 1), place: (0, length - 1)}
-    index = unravelled(part * length + place, source.shape, bounds)
-    shifted = (*index[:dim], index[dim] + begin, *index[dim + 1 :])
-    copied = Loop(place, length, "vectorized", Store(result, shifted, Load(source, tuple(index))))
-    return Loop(part, source.size // length, "parallel", copied)
+    *before, number = unravelled(index(part), outside, {part: (0, prod(outside) - 1)})
+    first, *behind = unravelled(index(place), inside, {place: (0, prod(inside) - 1)})
+    read = (*before, number * extent + first, *behind)
+    written = (*read[:dim], read[dim] + begin, *read[dim + 1 :])
+    copied = Loop(place, prod(inside), "vectorized", Store(result, written, Load(source, read)))
+    return Loop(part, prod(outside), "parallel", copied)
+
+
+def _part(shape: Sequence[int], dim: int) -> tuple[int, int]:
+    """The dimension that parts divide, not outside of `dim`, and how much of it is in one."""
+    inside, divided = 1, len(shape) - 1
+    while divided > dim and inside * shape[divided] < _SMALLEST_PART:
+        inside *= shape[divided]
+        divided -= 1
+    wanted = min(shape[divided], -(-_SMALLEST_PART // inside))
+    return divided, shape[divided] // largest_divisor(shape[divided], shape[divided] // wanted)
 
 
 make = Concat
