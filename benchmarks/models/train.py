@@ -58,7 +58,8 @@ def tables_of(folders: Sequence[Path]) -> list[TaskTable]:
 
     A workload is of all networks that any of the folders says.
     """
-    every = [table for folder in folders for table in of_folder(folder)]
+    revisions = PluginHost.load().revisions
+    every = [table for folder in folders for table in of_folder(folder, revisions)]
     networks: dict[str, frozenset[str]] = defaultdict(frozenset)
     for table in every:
         networks[table.task.workload.key] |= table.networks

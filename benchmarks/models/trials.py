@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from tilewright.strategies.strategy import strategy_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.task import Task
@@ -43,13 +45,14 @@ class TaskTable:
         return Machine.of(self.device, self.task.target)
 
 
-def of_folder(folder: Path) -> list[TaskTable]:
-    """The trials that `tilewright bench dataset` left in a folder."""
+def of_folder(folder: Path, revisions: Mapping[str, int]) -> list[TaskTable]:
+    """The trials that `tilewright bench dataset` left in a folder, none of an earlier revision."""
     device = read_device(folder)
     entries = {entry.workload.key: entry for entry in Workloads.read(folder / "tasks.json")}
     own: dict[Task, dict[ConfigEntity, float]] = defaultdict(dict)
     for record in dataset_trials(folder):
-        if record.task.workload.key in entries:
+        known = record.task.workload.key in entries
+        if known and revisions.get(strategy_of(record.config.strategy)) == record.revision:
             before = own[record.task].get(record.config, np.nan)
             least = min(record.trial.result.costs, default=np.nan)
             own[record.task][record.config] = float(np.fmin(before, least))

@@ -13,15 +13,17 @@ from tilewright_pipeline.dispatch.unmeasured import Advice, Advised
 from tilewright_tensor.logs.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.task import Task
     from tilewright_models.cost_model import CostModel
     from tilewright_models.examples import Example, Examples
     from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
+    from tilewright_search.models.features import Floats
 
 NEAR = 6
 """Measured workloads whose best configs are looked at, at most."""
@@ -83,6 +85,10 @@ class Advisor:
         """Those of its advice alone, of a space whose strategies need not be installed."""
         return tuple(self._near(task, space))
 
+    def scores(self, task: Task, configs: Sequence[ConfigEntity], device: Device) -> Floats:
+        """Of each member and config, of shape (members, configs): ln(best seconds / seconds)."""
+        return self._model.scores(aligned(features(task, configs, device), self._model.columns))
+
     def _verdict(
         self, asked: UnmeasuredTask, near: Mapping[ConfigEntity, Example]
     ) -> Verdict | None:
@@ -96,8 +102,7 @@ class Advisor:
         ]
         if not others:
             return None
-        told = features(task, [fallback, *others], asked.device)
-        scores = self._model.scores(aligned(told, self._model.columns))
+        scores = self.scores(task, [fallback, *others], asked.device)
         gains = scores[:, 1:] - scores[:, :1]
         best = int(gains.mean(axis=0).argmax())
         gain = float(np.exp(gains[:, best].mean()))

@@ -1,0 +1,162 @@
+"""Measures what a model advises for the tasks of networks that it has not seen, on this machine.
+
+    uv run python benchmarks/models/advised.py benchmarks/models/{zen3,zen4,emerald_rapids}
+        [--networks resnet-50,bert-base] [--passes 5] [--save FILE]
+
+Each network is left out of the training. Measured are the config that the model ranks first of
+what was fast for similar workloads, the one that it chooses, the fallback, and the three that were
+fastest in the data set: in passes, of which the least counts, since hosts have slow phases. It
+wants a data set of this machine, and a quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from fitting import columns_of
+from train import packed, tables_of
+from trials import TaskTable
+
+from tilewright.host.plugin_host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import MeasureInput
+from tilewright.vocabulary.task import Task
+from tilewright_models.advisor import Advisor
+from tilewright_models.cost_model import CostModel, Machine
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.context.run_setup import make_context
+from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
+from tilewright_pipeline.measuring.measurement import Measurement
+
+FASTEST = 3
+"""Configs of the data set that are measured again, from which the best known one comes."""
+THREADS = 1
+
+Seconds = dict[tuple[Task, ConfigEntity], float]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A task of a network that the model has not seen, and its configs by who names them."""
+
+    network: str
+    weight: float
+    task: Task
+    ranked_first: ConfigEntity
+    chosen: ConfigEntity
+    fallback: ConfigEntity
+    fastest: tuple[ConfigEntity, ...]
+
+    @property
+    def configs(self) -> list[ConfigEntity]:
+        """Each once."""
+        own = (self.ranked_first, self.chosen, self.fallback, *self.fastest)
+        return list(dict.fromkeys(own))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--networks", help="all of this machine's data set by default")
+    parser.add_argument("--passes", type=int, default=5)
+    parser.add_argument("--save", type=Path, help="write the figures")
+    given = parser.parse_args()
+    host = PluginHost.load()
+    with TemporaryDirectory() as folder:
+        context = _context(host, Path(folder))
+        tables = tables_of(given.folders)
+        machine = Machine.of(context.device, context.target)
+        here = [table for table in tables if table.machine == machine]
+        every = sorted({network for table in here for network in table.weights})
+        names = given.networks.split(",") if given.networks else every
+        cases = [case for name in names for case in _cases(name, tables, here, host)]
+        seconds = _measured(cases, given.passes, context)
+    rows = [_row(name, [c for c in cases if c.network == name], seconds) for name in names]
+    print(f"{'not seen':20}  workloads  ranked first  chosen  fallback")
+    for row in rows:
+        told = "  ".join(f"{row[name]:.3f}" for name in ("ranked_first", "chosen", "fallback"))
+        print(f"{row['network']:20}  {row['workloads']:9}  {told}")
+    if given.save is not None:
+        given.save.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def _context(host: PluginHost, folder: Path) -> RunContext:
+    return make_context(
+        host,
+        name="advised",
+        folder=folder,
+        target=f"x86:threads={THREADS}",
+        runner=None,
+        builder=None,
+        seed=0,
+    )
+
+
+def _cases(
+    network: str, tables: Sequence[TaskTable], here: Sequence[TaskTable], host: PluginHost
+) -> Iterator[Case]:
+    """What a model that learned from the others says of a network's tasks."""
+    others = [table for table in tables if network not in table.networks]
+    model = CostModel.read(packed(others, columns_of(others)), network)
+    for table in here:
+        if network not in table.weights:
+            continue
+        task, space = table.task, host.space(table.task)
+        fallback = host.fallback_config(task, space)
+        advisor = Advisor(model, model.examples[table.machine], host)
+        asked = UnmeasuredTask(task, space, fallback, table.device)
+        advice = advisor.advice(asked)
+        starts = () if advice is None else advice.starts
+        choice = None if advice is None else advice.choice
+        ranked = [fallback, *(config for config in starts if config != fallback)]
+        scores = advisor.scores(task, ranked, table.device).mean(axis=0)
+        yield Case(
+            network,
+            table.weights[network],
+            task,
+            ranked[int(scores.argmax())],
+            fallback if choice is None else choice.config,
+            fallback,
+            tuple(table.configs[place] for place in np.argsort(table.seconds)[:FASTEST]),
+        )
+
+
+def _measured(cases: Sequence[Case], passes: int, context: RunContext) -> Seconds:
+    """The least sample of each config; infinite of one that failed in every pass."""
+    asked: dict[Task, dict[ConfigEntity, None]] = {}
+    for case in cases:
+        asked.setdefault(case.task, {}).update(dict.fromkeys(case.configs))
+    found: Seconds = {}
+    with Measurement(context) as measurement:
+        for _ in range(passes):
+            for task, configs in asked.items():
+                conditions = context.conditions.for_task(task)
+                inputs = [MeasureInput(task, config, conditions) for config in configs]
+                for each, trial in zip(inputs, measurement.measure(inputs), strict=True):
+                    before = found.get((task, each.config), np.inf)
+                    found[task, each.config] = min(before, *trial.result.costs, np.inf)
+    return found
+
+
+def _row(network: str, cases: Sequence[Case], seconds: Seconds) -> dict[str, float | str]:
+    """Shares of the speed of the fastest config, by time; failures cost what the slowest does."""
+    total = np.zeros(4)
+    for case in cases:
+        known = [seconds[case.task, config] for config in case.configs]
+        slowest = max(one for one in known if one < np.inf)
+        named = case.ranked_first, case.chosen, case.fallback
+        each = [min(known), *(min(slowest, seconds[case.task, one]) for one in named)]
+        total += case.weight * np.array(each)
+    best, *others = total
+    shares = zip(("ranked_first", "chosen", "fallback"), others, strict=True)
+    return {"network": network, "workloads": len(cases)} | {n: best / t for n, t in shares}
+
+
+if __name__ == "__main__":
+    main()
