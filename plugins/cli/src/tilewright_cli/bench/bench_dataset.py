@@ -74,8 +74,8 @@ def dataset(
     on (device.json). Of a workload come first what its strategies advise, then random configs and
     neighbours of its fastest, in equal shares. Interrupted and started again, it goes on; without
     MODEL, with the workloads of the folder. `--like` measures on this machine what another did.
-    A host that others share has phases: `--passes` measures again what is at most twice as slow as
-    the fastest, all workloads once before any of them again.
+    A host that others share has phases: `--passes 2` measures all of it twice, 3 and more also what
+    takes at most twice the fastest's time, all workloads once before any of them again.
     """
     from tilewright.errors import UsageError
     from tilewright.vocabulary.task import Task

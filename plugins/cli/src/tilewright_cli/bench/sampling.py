@@ -73,14 +73,15 @@ class Sampling:
                     self._ended.add(task)
 
     def passes(self, most: int) -> Iterator[list[MeasureInput]]:
-        """After the turns, what may be the fastest of each task, until it was measured so often.
+        """After the turns, everything once more, then what may be the fastest, until so often.
 
         All tasks once before any of them again: a slow phase of the machine lasts longer than a
-        turn.
+        turn. A config that lost its race has one sample, which a rare pause may have spoiled.
         """
         for number in range(2, most + 1):
             for task in self._tasks:
-                fewer = [one for one in self._close(task) if self._times[task, one] < number]
+                some = self._close(task) if number > 2 else self._timed(task)
+                fewer = [one for one in some if self._times[task, one] < number]
                 for start in range(0, len(fewer), TURN):
                     yield self._asked(task, fewer[start : start + TURN])
 
@@ -98,9 +99,13 @@ class Sampling:
         known[config] = min(both, default=None)
         self._times[task, config] += 1
 
+    def _timed(self, task: Task) -> dict[ConfigEntity, float]:
+        """The least time of those that did not fail, in the order in which they came."""
+        return {config: time for config, time in self._known[task].items() if time is not None}
+
     def _close(self, task: Task) -> list[ConfigEntity]:
-        """Those that are nearly as fast as the fastest, in the order in which they came."""
-        timed = {config: time for config, time in self._known[task].items() if time is not None}
+        """Those that are nearly as fast as the fastest."""
+        timed = self._timed(task)
         most = _CLOSE * min(timed.values(), default=0.0)
         return [config for config, time in timed.items() if time <= most]
 
@@ -123,8 +128,7 @@ class Sampling:
         self, task: Task, space: ConfigSpace, count: int, generator: random.Random
     ) -> list[ConfigEntity]:
         """Configs one or two steps from the fastest; fewer where they are known."""
-        known = self._known[task]
-        timed = {config: time for config, time in known.items() if time is not None}
+        known, timed = self._known[task], self._timed(task)
         fastest = sorted((c for c in timed if space.is_valid(c)), key=timed.__getitem__)[:_PARENTS]
         found = []
         for _ in range(count if fastest else 0):
