@@ -10,7 +10,7 @@ from typing import Any
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.workload import Workload
 from tilewright_models.model_file import decoded
-from tilewright_records.similar_workloads import SimilarWorkloads
+from tilewright_models.similar_workloads import SimilarWorkloads
 
 
 @dataclass(frozen=True, slots=True)

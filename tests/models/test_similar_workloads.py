@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tilewright.host.plugin_host import PluginHost
-from tilewright_records.similar_workloads import SimilarWorkloads
+from tilewright_models.similar_workloads import SimilarWorkloads
 from tilewright_records.similarity import similarity
 
 
