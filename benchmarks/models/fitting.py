@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from trials import TaskTable
 from tilewright.host.plugin_host import PluginHost
 from tilewright_models.advisor import LEAST_GAIN
 from tilewright_models.columns import aligned
+from tilewright_models.cost_model import Machine
 from tilewright_models.trees import Trees
 from tilewright_search.models.features import Floats
 
@@ -75,18 +77,34 @@ def fit(tables: Sequence[TaskTable], columns: Sequence[str], seed: int = 0) -> l
     """The members as xgboost's JSON, each of another part of the workloads."""
     rows = [aligned(table.features, columns) for table in tables]
     aims = [labels(table) for table in tables]
+    worth = _worth(tables)
     generator = np.random.default_rng(seed)
     made = []
     for member in range(MEMBERS):
         some = generator.permutation(len(tables))[: max(1, round(_SHARE * len(tables)))]
         label = np.concatenate([aims[place] for place in some])
         # What tells the fast from each other counts more than how slow the slow are.
-        weight = np.exp(label) + 0.1
+        weight = (np.exp(label) + 0.1) * np.concatenate([worth[place] for place in some])
         features = np.concatenate([rows[place] for place in some])
         data = xgboost.DMatrix(features, label=label, weight=weight, nthread=1)
         booster = xgboost.train({**_PARAMETERS, "seed": member}, data, num_boost_round=ROUNDS)
         made.append(bytes(booster.save_raw("json")))
     return made
+
+
+def _worth(tables: Sequence[TaskTable]) -> list[Floats]:
+    """Weights of each table's trials: a machine counts by the square root of its trials.
+
+    Else one that has a tenth of another's trials is taken for that other one.
+    """
+    trials: Counter[Machine] = Counter()
+    for table in tables:
+        trials[table.machine] += len(table.configs)
+    most = max(trials.values())
+    return [
+        np.full(len(table.configs), (most / trials[table.machine]) ** 0.5, np.float32)
+        for table in tables
+    ]
 
 
 def trees_of(members: Sequence[bytes], columns: Sequence[str]) -> list[Trees]:
