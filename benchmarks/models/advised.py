@@ -75,6 +75,8 @@ def main() -> None:
         here = [table for table in tables if table.machine == machine]
         every = sorted({network for table in here for network in table.weights})
         names = given.networks.split(",") if given.networks else every
+        if not names or set(names) - set(every):
+            parser.error(f"the folders have trials on this machine of {every}; got {names}")
         cases = [case for name in names for case in _cases(name, tables, here, host)]
         seconds = _measured(cases, given.passes, context)
     rows = [_row(name, [c for c in cases if c.network == name], seconds) for name in names]
