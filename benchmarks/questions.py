@@ -193,7 +193,8 @@ SECTIONS = (
         "candidate (`tilewright bench trial`); the runner's times beside a plain loop of calls "
         "(`direct_run.py`); a million records (`tests/faults`, in full); trials a second of a "
         "fleet whose driver is on the same two cores (`fleet.py`). A saved network in a process of "
-        "its own: loading, and most memory in MB, all of Python included (`service.py`).",
+        "its own: loading, and most memory in MB, all of Python included (`service.py`). Sizes of "
+        "a range that is compiled once, beside a network for that very size (`ranges.py`).",
         (
             Question("pool", "fork and join", "us", "less", None, 2.0),
             Question("compile", "lower and compile", "ms", "less", None, 25.0),
@@ -203,6 +204,9 @@ SECTIONS = (
             Question("fleet_worker", "one worker", "trials/s", "more", "the runner `local`", 0.95),
             Question("loading", "load a network", "ms", "less", "ONNX Runtime", 1.0),
             Question("memory", "memory of a network", "MB", "less", "ONNX Runtime", 0.83),
+            Question(
+                "ranges", "time of a size of a range", "of the very size's", "less", None, 1.1
+            ),
             Question("network_errors", "relative error, nine networks", "", "less"),
         ),
     ),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,13 +37,20 @@ def counts(made: LoopProgram, *rows: OutputRows) -> dict[str, RowCount | None]:
 
 def written(made: LoopProgram, rows: int, within: int) -> set[int]:
     """The rows that are written by iterations before the ends."""
-    loops = [one for one in walk(made.body) if isinstance(one, Loop)]
-    (store,) = [one for one in walk(made.body) if isinstance(one, Store)]
-    ends = [min(one.extent, one.rows.of(rows)) if one.rows else one.extent for one in loops]
-    points = product(*map(range, ends))
-    variables = [one.var for one in loops]
-    place = store.indices[0]
-    return {place.evaluate(dict(zip(variables, at, strict=True))) // within for at in points}
+    *loops, store = [one for one in walk(made.body) if isinstance(one, Loop | Store)]
+    found = set()
+
+    def enter(depth: int, variables: dict[Var, int]) -> None:
+        if depth == len(loops):
+            found.add(store.indices[0].evaluate(variables) // within)
+            return
+        one = loops[depth]
+        end = min(one.extent, one.rows.of(rows, variables)) if one.rows else one.extent
+        for step in range(end):
+            enter(depth + 1, {**variables, one.var: step})
+
+    enter(0, {})
+    return found
 
 
 @given(
@@ -53,12 +58,13 @@ def written(made: LoopProgram, rows: int, within: int) -> set[int]:
     fused=st.integers(1, 4),
     within=st.integers(1, 3),
     count=st.integers(1, 12),
+    kind=st.sampled_from(["unrolled", "serial"]),
     data=st.data(),
 )
 def test_no_row_that_is_asked_for_is_left_out_and_few_others_are_written(
-    tile, fused, within, count, data
+    tile, fused, within, count, kind, data
 ):
-    """A fused loop over tiles of rows and columns, and one in the tile."""
+    """A fused loop over tiles of rows and columns, and one in the tile, which may end early too."""
     rows = data.draw(st.integers(1, count))
     tiles = -(-count * within // tile)
     out = Buffer("out", (tiles * tile, fused))
@@ -66,11 +72,12 @@ def test_no_row_that_is_asked_for_is_left_out_and_few_others_are_written(
     outer = floor_div(index(I), fused, bounds) if fused > 1 else index(I)
     column = mod(index(I), fused, bounds) if fused > 1 else index(0)
     store = Store(out, (outer * tile + index(J), column), ONE)
-    body = Loop(I, tiles * fused, "parallel", Loop(J, tile, "unrolled", store))
+    body = Loop(I, tiles * fused, "parallel", Loop(J, tile, kind, store))
     marked = with_row_loops(program(body, out), [OutputRows(0, within)])
     found = written(marked, rows, within)
     assert set(range(rows)) <= found
-    assert max(found) <= (rows * within - 1 + tile - 1) // within
+    whole = tile if kind == "unrolled" else 1
+    assert max(found) <= (rows * within - 1 + whole - 1) // within
 
 
 def test_each_dimension_ends_the_loop_that_goes_through_its_rows():
@@ -79,6 +86,24 @@ def test_each_dimension_ends_the_loop_that_goes_through_its_rows():
     body = Loop(I, 4, "serial", Loop(J, 3, "serial", Loop(K, 2, "vectorized", store)))
     found = counts(program(body, out), OutputRows(0, 1, 0), OutputRows(1, 1, 1))
     assert found == {"i": RowCount(1, 1), "j": RowCount(1, 2, dimension=1), "k": None}
+
+
+def test_a_loop_counts_from_where_those_around_it_are_along_another_dimension_too():
+    out = Buffer("out", (4, 6))
+    bounds = {I: (0, 7)}
+    rows, tile = floor_div(index(I), 2, bounds), mod(index(I), 2, bounds)
+    store = Store(out, (rows, tile * 3 + index(J)), ONE)
+    body = Loop(I, 8, "parallel", Loop(J, 3, "serial", store))
+    found = counts(program(body, out), OutputRows(0, 1, 0), OutputRows(1, 1, 1))
+    assert found == {"i": RowCount(1, 1, 2), "j": RowCount(1, 1, 1, 1, 1, tile * 3)}
+    assert [found["j"].of(4, {I: at}) for at in (0, 1, 2)] == [4, 1, 4]
+
+
+def test_stores_that_lie_differently_behind_loops_around_count_what_is_common():
+    out = Buffer("out", (8, 2))
+    stores = [Store(out, (index(I) * scale + index(J), index(0)), ONE) for scale in (2, 1)]
+    body = Loop(I, 3, "unrolled", Loop(J, 2, "serial", Block((*stores,))))
+    assert counts(program(body, out)) == {"i": None, "j": RowCount(1, 1)}
 
 
 SCRATCH, OUT = Buffer("scratch", (4,)), Buffer("out", (4, 4))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilewright.vocabulary.target import Target
-from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.affine import Var, floor_div, index, mod
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, Load, Op
 from tilewright_tensor.ir.loop_ir import Loop, LoopKind, LoopProgram, OutputRows, Store
@@ -28,7 +28,7 @@ def program(first: LoopKind, second: LoopKind, *, columns_first: bool) -> LoopPr
 
 
 def network(of: LoopProgram) -> NetworkProgram:
-    shape = (ROWS, COLUMNS)
+    shape = of.outputs[0].shape
     buffers = (
         NetworkBuffer("x", shape, "float32", "input"),
         NetworkBuffer("y", shape, "float32", "output"),
@@ -65,6 +65,29 @@ def test_rows_of_both_dimensions_that_nobody_asked_for_are_not_written(
         answer = kernel.read(2)
         np.testing.assert_array_equal(answer[:rows, :columns], x[:rows, :columns] + 1)
         assert np.isnan(answer).sum() == x.size - rows * columns
+    kernel.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("asked", "more"), [((5, 4), 0), ((1, 6), 0), ((6, 2), 6), ((3, 3), 3)])
+def test_tiles_of_a_fused_loop_end_behind_the_last_rows_of_both_dimensions(threads, asked, more):
+    """`more` elements are written besides: a tile that none of the asked columns is in has one."""
+    x, y, tile, i, j = *(Buffer(n, (6, 6)) for n in "xy"), *map(Var, ("tile", "i", "j"))
+    bounds = {tile: (0, 5)}
+    place = floor_div(index(tile), 2, bounds) * 2 + i, mod(index(tile), 2, bounds) * 3 + j
+    store = Store(y, place, Op("add", (Load(x, place), Const(1.0)), "float32"))
+    body = Loop(tile, 6, "parallel", Loop(i, 2, "serial", Loop(j, 3, "serial", store)))
+    backend = X86Backend()
+    linked = network(LoopProgram("tiles", (x,), (y,), body))
+    artifact = backend.link(linked, Target("x86", {"threads": str(threads)}))
+    kernel = backend.load(artifact, backend.probe()[0])
+    given = np.arange(36, dtype=np.float32).reshape(6, 6)
+    kernel.bind([given, np.zeros(64, np.uint8), np.full_like(given, np.nan)], {})
+    kernel.take_rows(asked)
+    kernel.launch()
+    answer, (rows, columns) = kernel.read(2), asked
+    np.testing.assert_array_equal(answer[:rows, :columns], given[:rows, :columns] + 1)
+    assert np.isfinite(answer).sum() == rows * columns + more
     kernel.close()
 
 

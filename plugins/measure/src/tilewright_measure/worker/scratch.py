@@ -48,14 +48,16 @@ def end_residents(folder: Path) -> None:
     """Kill every process whose temporary folder is this one or lies in it.
 
     That is a worker and its descendants, also a daemon that left its session and lost its
-    parent; not one that has set another TMPDIR. Those that multiply are killed in rounds, for a
-    second at most.
+    parent; not one that has set another TMPDIR. Those that multiply are killed in rounds: none
+    begins after a second, but for the first, as finding them may take longer than that.
     """
     deadline = time.monotonic() + _ROUNDS_SECONDS
-    while (residents := _residents(folder)) and time.monotonic() < deadline:
+    while residents := _residents(folder):
         for number in residents:
             with suppress(OSError):
                 os.kill(number, signal.SIGKILL)
+        if time.monotonic() >= deadline:
+            break
 
 
 def _residents(folder: Path) -> list[int]:

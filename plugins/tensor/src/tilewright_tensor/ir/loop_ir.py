@@ -18,6 +18,8 @@ from tilewright_tensor.expressions.expr import Load, Value, map_value
 from tilewright_tensor.expressions.value_text import value_text
 from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 
+_NOTHING = Affine()
+
 LoopKind = Literal[
     "serial", "parallel", "unrolled", "vectorized",
     "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
@@ -41,9 +43,11 @@ class OutputRows:
 class RowCount:
     """How many iterations of a loop reach the first so many rows: one at least.
 
-    Iteration i writes at `step * (stride*i // length)` elements or behind it; a row has `within`.
+    Iteration i writes at `before + step * (stride*i // length)` elements or behind; a row has
+    `within`.
 
     dimension   of which rows are counted
+    before      of variables of loops around
     """
 
     within: int
@@ -51,10 +55,12 @@ class RowCount:
     length: int = 1
     stride: int = 1
     dimension: int = 0
+    before: Affine = _NOTHING
 
-    def of(self, rows: int) -> int:
-        """The number, which may be more than the loop has."""
-        steps = -(-rows * self.within // self.step)
+    def of(self, rows: int, variables: Mapping[Var, int]) -> int:
+        """The number, which may be more than the loop has, where loops around are so far."""
+        left = max(1, rows * self.within - self.before.evaluate(variables))
+        steps = -(-left // self.step)
         return -(-steps * self.length // self.stride)
 
 

@@ -145,7 +145,7 @@ class _Function:
         self.values = Values(self.text, self.indexes, self.memory, kernel.needs)
         self.instructions = InstructionText(self.memory, kernel.needs)
         self.stack = StackMemory(self.text)
-        self.ends = LoopEnds(self.text, self.memory.bases)
+        self.ends = LoopEnds(self.text, self.indexes, self.memory.bases)
 
     def statement(self, node: Statement) -> None:
         """Write a statement at the present place."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright_tensor.ir.loop_ir import Loop, LoopProgram, RowCount, walk
+from tilewright_tensor.ir.loop_ir import Loop, LoopProgram, walk
+from tilewright_x86.llvm_ir.index_text import Indexes
 from tilewright_x86.llvm_ir.llvm_text import FunctionText
 
 ROWS = "rows'"
@@ -21,33 +22,32 @@ def ends_early(program: LoopProgram) -> bool:
 
 
 class LoopEnds:
-    """The ends of one function's loops, computed once at its start."""
+    """The ends of one function's loops, each computed where all that it depends on is known."""
 
-    def __init__(self, text: FunctionText, pointers: Mapping[str, str]) -> None:
-        self._entry, self._pointers = text.entry, pointers
-        self._known: dict[tuple[RowCount, int], str] = {}
+    def __init__(self, text: FunctionText, indexes: Indexes, pointers: Mapping[str, str]) -> None:
+        self._text, self._indexes, self._pointers = text, indexes, pointers
 
     def of(self, loop: Loop) -> str:
-        """How often it goes around: never more often than it is long."""
-        if loop.rows is None:
+        """How often it goes around: never more often than it is long. What `RowCount.of` says."""
+        count = loop.rows
+        if count is None:
             return str(loop.extent)
-        which = loop.rows, loop.extent
-        if which not in self._known:
-            name = self._known[which] = f"%end{len(self._known)}"
-            self._entry += self._lines(name, loop.rows, loop.extent)
-        return self._known[which]
+        depth = 0
 
-    def _lines(self, name: str, count: RowCount, extent: int) -> list[str]:
-        """What `RowCount.of` says."""
-        return [
-            f"  {name}.at = getelementptr i64, ptr {self._pointers[ROWS]}, i64 {count.dimension}",
-            f"  {name}.rows = load i64, ptr {name}.at, align 8",
-            f"  {name}.a = mul i64 {name}.rows, {count.within}",
-            f"  {name}.b = add i64 {name}.a, {count.step - 1}",
-            f"  {name}.c = udiv i64 {name}.b, {count.step}",
-            f"  {name}.d = mul i64 {name}.c, {count.length}",
-            f"  {name}.e = add i64 {name}.d, {count.stride - 1}",
-            f"  {name}.f = udiv i64 {name}.e, {count.stride}",
-            f"  {name}.less = icmp ult i64 {name}.f, {extent}",
-            f"  {name} = select i1 {name}.less, i64 {name}.f, i64 {extent}",
-        ]
+        def known(instruction: str) -> str:
+            return self._text.hoist(instruction, depth)
+
+        at = known(f"getelementptr i64, ptr {self._pointers[ROWS]}, i64 {count.dimension}")
+        left = known(f"mul i64 {known(f'load i64, ptr {at}, align 8')}, {count.within}")
+        if not count.before.is_constant:
+            before = self._indexes.linear(count.before)
+            depth = self._indexes.depth(before)
+            left = known(f"sub i64 {left}, {self._indexes.text(before)}")
+            some = known(f"icmp sgt i64 {left}, 1")
+            left = known(f"select i1 {some}, i64 {left}, i64 1")
+        steps = known(f"udiv i64 {known(f'add i64 {left}, {count.step - 1}')}, {count.step}")
+        whole = known(f"add i64 {known(f'mul i64 {steps}, {count.length}')}, {count.stride - 1}")
+        end = known(f"udiv i64 {whole}, {count.stride}")
+        return known(
+            f"select i1 {known(f'icmp ult i64 {end}, {loop.extent}')}, i64 {end}, i64 {loop.extent}"
+        )
