@@ -186,10 +186,10 @@ def test_a_file_without_a_task_is_told_without_words_of_python(tune, tmp_path, c
 
 def test_the_budget_is_trials_or_seconds(tune):
     assert json.loads(tune("toyadd(8)", "--budget", "7", "--json")[1])["trials"] == 7
-    slow = ("--runner", "{toy: {seconds: 0.01}}", "--budget", "200ms", "--json")
+    slow = ("--runner", "{toy: {seconds: 0.05}}", "--budget", "1000ms", "--json")
     found = json.loads(tune("toyadd(16)", *slow)[1])
     assert 1 <= found["trials"] < 60
-    assert found["seconds"] < 2
+    assert found["seconds"] < 30
 
 
 def test_conditions_device_and_records_are_where_they_were_asked_for(tune, records):

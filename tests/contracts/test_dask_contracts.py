@@ -34,7 +34,7 @@ class OnAFleet(ImaginaryMeasurementContract):
 
     @pytest.fixture(autouse=True)
     def _addressed(self, scheduler: str) -> None:
-        self.builder_options = {"scheduler": scheduler, "timeout_seconds": 2}
+        self.builder_options = {"scheduler": scheduler, "timeout_seconds": 6}
         self.options = self.builder_options
 
 

@@ -22,7 +22,7 @@ CUDA = ("cuda:arch=sm_90", "dense(5x64, 32x64)")
 
 class TestLocalBuilderInIsolation(IsolatedBuilderContract):
     name = "local"
-    options = {"timeout_seconds": 2}
+    options = {"timeout_seconds": 6}
 
 
 class TestLocalBuilderOfX86(BuilderContract):
@@ -41,7 +41,7 @@ class TestReplayBuilder(BuilderContract, ImaginaryMeasurementContract):
 
 class TestLocalRunnerInIsolation(IsolatedRunnerContract):
     name = builder_name = "local"
-    options = {"timeout_seconds": 2}
+    options = {"timeout_seconds": 6}
 
 
 class TestLocalRunnerOfX86(RunnerContract):

@@ -52,7 +52,7 @@ def test_a_builder_builds_what_the_device_measures(fleet, pair, drive):
 
 
 def test_what_does_not_build_costs_itself_alone(fleet, pair, drive):
-    bench = drive(timeout_seconds=2)
+    bench = drive(timeout_seconds=6)
     has_builder(bench)
     asked = [bench.ask(lower=name) for name in ("", "refuse", "segfault", "fail", "")]
     kinds = [result.failure and result.failure.kind for result in bench.measure_all(asked)]

@@ -36,7 +36,7 @@ def hung(fleet, drive, living_in):
     """The only device, which hangs in a batch, that batch, and its run, which waits for no other."""
     fleet.scheduler()
     worker = fleet.worker()
-    bench = drive(timeout_seconds=60, wait_seconds=1)
+    bench = drive(timeout_seconds=60, wait_seconds=10)
     batch = bench.start(SLOW)
     in_use(fleet, living_in, worker)
     return worker, batch, bench
@@ -48,15 +48,19 @@ def is_free(fleet, living_in, worker):
 
 def test_d32_what_a_killed_worker_was_measuring_is_measured_elsewhere(fleet, drive, living_in):
     fleet.scheduler()
-    killed, other = fleet.worker(core=0), fleet.worker(core=1)
-    bench = drive(timeout_seconds=2)
+    told = fleet.folder / "told"
+    killed = fleet.worker(core=0, environment={"FAULT_CHILD": str(told)})
+    other = fleet.worker(core=1, environment={"FAULT_CHILD": os.devnull})  # there, nothing hangs
+    bench = drive()
     has_devices(bench, 2)
-    batches = [bench.start("right", SLOW, time=1e-3 * (1 + number)) for number in range(4)]
-    in_use(fleet, living_in, killed)
+    other.process.send_signal(signal.SIGSTOP)  # until two batches are with each
+    batches = [bench.start("right", "hang_once", time=1e-3 * (1 + number)) for number in range(4)]
+    other.process.send_signal(signal.SIGCONT)
+    until(told.exists, "candidate that hangs")
     killed.end(signal.SIGKILL)
     results = results_of(batches)
     assert [result.seconds for result in results[::2]] == [1e-3, 2e-3, 3e-3, 4e-3]
-    assert {result.failure.kind for result in results[1::2]} == {FailureKind.RUN_TIMEOUT}
+    assert {result.failure.kind for result in results[1::2]} == {FailureKind.WRONG_ANSWER}
     assert [result.device for result in results].count(other.name()) >= 6
     is_free(fleet, living_in, killed)
     has_devices(bench, 1)

@@ -76,7 +76,7 @@ def test_candidates_that_do_harm_cost_themselves_alone(fleet, drive, living_in, 
     fleet.scheduler()
     told = tmp_path / "told"
     worker = fleet.worker(environment={"FAULT_CHILD": str(told)})
-    bench = drive(timeout_seconds=2, memory_gib=2)
+    bench = drive(timeout_seconds=6, memory_gib=2)
     harm = ("segfault", "hang_with_gil", "leave", "eat_memory", "spawn_child")
     asked = [bench.ask(act) for act in ("right", *harm, "spawn_daemon_and_die", "right")]
     assert kinds_of(bench.measure_all(asked)) == [
@@ -100,7 +100,7 @@ def test_candidates_that_do_harm_while_they_are_built_cost_themselves_alone(
 ):
     fleet.scheduler()
     worker = fleet.worker(environment={"FAULT_CHILD": str(tmp_path / "told")})
-    bench = drive(builder={"timeout_seconds": 2, "memory_gib": 2})
+    bench = drive(builder={"timeout_seconds": 6, "memory_gib": 2})
     acts = ("", "segfault", "fork_bomb", "leave", "eat_memory", "")
     assert kinds_of(bench.measure_all([bench.ask(lower=act) for act in acts])) == [
         None,

@@ -36,11 +36,15 @@ def timed(make):
 
 load_seconds, store = timed(lambda: JsonlRecordStore(Path(sys.argv[1])))
 ((_, fingerprint),) = store.devices()
-task, *_, last = store.tasks()
-query = Query(task, Conditions(), fingerprint, {"plain": 1})
-best_seconds, best = timed(lambda: store.best(query))
-some = Query(last, Conditions(), fingerprint, {"plain": 1}, where=lambda config: config["tile"][1] % 2)
-some_seconds, _ = timed(lambda: store.best(some))
+def best_of(task, where=None):
+    return store.best(Query(task, Conditions(), fingerprint, {"plain": 1}, where=where))
+
+# The least of five, as a busy machine may stop any; each of a task of its own, so all are the first.
+tasks = store.tasks()
+best_seconds = min(timed(lambda: best_of(task))[0] for task in tasks[:5])
+odd = lambda config: config["tile"][1] % 2
+some_seconds = min(timed(lambda: best_of(task, odd))[0] for task in tasks[-5:])
+best = best_of(tasks[0])
 # Not ru_maxrss, which starts at what the parent had.
 (peak_kib,) = (int(line.split()[1]) for line in open("/proc/self/status") if "VmHWM" in line)
 print(json.dumps({

@@ -11,11 +11,11 @@ from tilewright.vocabulary.measure import FailureKind
 def test_d10_a_hang_ends_at_its_limit_and_the_slot_goes_on(
     make_bench, workers_folder, living_in, soon, launch
 ):
-    bench = make_bench(runner={"timeout_seconds": 2})
+    bench = make_bench(runner={"timeout_seconds": 5})
     bench.measure()
     asked = [bench.ask(launch), bench.ask()]
     builds = bench.builder.build(asked)
-    with soon(2 + 0.5):  # the limit, and what ending it takes
+    with soon(5 + 0.5):  # the limit, and what ending it takes
         hung, good = bench.runner.run(asked, builds)
         failure = hung.result(60).failure
     assert failure.kind is FailureKind.RUN_TIMEOUT

@@ -153,14 +153,18 @@ def test_d13_a_daemon_of_a_candidate_that_succeeds_ends_with_the_runner(make_ben
 
 def test_d13_a_fork_bomb_in_a_build_step_leaves_nobody(make_bench, told, workers_folder, living_in):
     """128 processes, most of which have left the session of their worker."""
-    bench = make_bench(builder={"timeout_seconds": 5})
-    asked = bench.ask(lower="fork_bomb")
-    (result,) = bench.builder.build([asked])
-    assert result.failure.kind is FailureKind.BUILD_TIMEOUT
-    assert len(told.read_text().split()) > 100
-    assert_gone(told.read_text().split())
-    bench.close()
-    assert living_in(workers_folder) == set()
+    for seconds in (5, 20, 60):  # until all have told their number, which a busy machine delays
+        told.write_text("")
+        bench = make_bench(builder={"timeout_seconds": seconds})
+        (result,) = bench.builder.build([bench.ask(lower="fork_bomb")])
+        assert result.failure.kind is FailureKind.BUILD_TIMEOUT
+        numbers = told.read_text().split()
+        assert_gone(numbers)
+        bench.close()
+        assert living_in(workers_folder) == set()
+        if len(numbers) > 100:
+            break
+    assert len(numbers) > 100
 
 
 def test_d13_a_daemon_in_a_build_step_ends_with_the_builder(make_bench, told):
@@ -180,7 +184,9 @@ def test_d13_a_worker_may_have_512_threads_more_than_there_are(make_bench, told)
     assert 512 < allowed < 512 + 100_000
 
 
-def test_d13_only_who_lives_in_the_folder_is_ended(tmp_path):
+@pytest.mark.parametrize("rounds_seconds", [1, 0])  # 0: less than it takes to find them
+def test_d13_only_who_lives_in_the_folder_is_ended(tmp_path, monkeypatch, rounds_seconds):
+    monkeypatch.setattr("tilewright_measure.worker.scratch._ROUNDS_SECONDS", rounds_seconds)
     environments = [
         {"TMPDIR": f"{tmp_path}/pool/worker"},
         {"TMPDIR": f"{tmp_path}/pool-of-another"},

@@ -261,7 +261,7 @@ def test_operands_of_another_shape_or_dtype_are_refused() -> None:
 def test_time_grows_with_the_number_of_launches_and_flush_keeps_the_content() -> None:
     kernel = _kernel(_add())
     kernel.bind(_arrays(), {})
-    assert 0 < kernel.time(10) < kernel.time(100_000)
+    assert 0 < min(kernel.time(10) for _ in range(5)) < kernel.time(100_000)
     kernel.flush()
     assert kernel.read(2).tolist() == list(range(1, 101))
     kernel.close()
