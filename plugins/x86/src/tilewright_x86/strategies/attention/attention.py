@@ -47,7 +47,7 @@ class Attention(ScheduledImplementation):
         vectors = knobs.define_knob("vectors", blocks)
         keys = knobs.define_knob("tile_keys", [2, 4, 6, 8, 12, 14])
         rows = knobs.define_knob("tile_rows", [1, 2, 4, 6, 8, 12])
-        widest = -(-heads.columns // width)
+        widest = _most_columns(heads, width)
         columns = knobs.define_knob("tile_columns", [n for n in (1, 2, 3, 4) if n <= widest])
         knobs.define_knob("unroll", [1, 2, 4])
         heads.define_order(knobs)
@@ -56,13 +56,14 @@ class Attention(ScheduledImplementation):
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
-        """Two vectors of queries, and tiles that fill most of the registers."""
+        """Two vectors of queries, and tiles that fill most of the registers and divide queries."""
         heads, wide = Heads.of(task), registers(task) == 32
+        columns = min(4 if wide else 2, _most_columns(heads, lanes(task)))
         tiles = {
             "vectors": 2 if self._scratch(task, 2) <= SCRATCH_BYTES else 1,
             "tile_keys": 12 if wide else 6,
-            "tile_rows": 4,
-            "tile_columns": min(4 if wide else 2, -(-heads.columns // lanes(task))),
+            "tile_rows": 8 if 8 * columns + columns + 1 < registers(task) else 4,
+            "tile_columns": columns,
             "unroll": 4,
         }
         return ConfigEntity(self.name, {**tiles, **heads.usual_order()})
@@ -114,6 +115,11 @@ class Attention(ScheduledImplementation):
     def _scratch(self, task: Task, vectors: int) -> int:
         """Bytes that a block of so many vectors of queries takes: scores, and what is raised."""
         return 2 * Heads.of(task).keys * vectors * lanes(task) * ITEM_BYTES["float32"]
+
+
+def _most_columns(heads: Heads, width: int) -> int:
+    """Whole vectors of a row of values: a tile with a part of one is not held in registers."""
+    return max(1, heads.columns // width)
 
 
 def _turned(logical: str) -> str:
