@@ -5,8 +5,8 @@
 
 Each network is left out of the training. Measured are the config that the model ranks first of
 what was fast for similar workloads, the one that it chooses, the fallback, and the three that were
-fastest in the data set: in passes, of which the least counts, since hosts have slow phases. It
-wants a data set of this machine, and a quiet machine.
+fastest in the data set: in passes, in each of which those of a task follow one another, since hosts
+have slow phases. It wants a data set of this machine, and a quiet machine.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from fitting import columns_of
@@ -130,30 +131,44 @@ def _cases(
 
 
 def _measured(cases: Sequence[Case], passes: int, context: RunContext) -> Seconds:
-    """The least sample of each config; infinite of one that failed in every pass."""
+    """What each config takes; a failure takes what the slowest config of its task does."""
     asked: dict[Task, dict[ConfigEntity, None]] = {}
     for case in cases:
         asked.setdefault(case.task, {}).update(dict.fromkeys(case.configs))
-    found: Seconds = {}
+    taken: dict[Task, list[list[float]]] = {task: [] for task in asked}
     with Measurement(context) as measurement:
         for _ in range(passes):
             for task, configs in asked.items():
                 conditions = context.conditions.for_task(task)
-                inputs = [MeasureInput(task, config, conditions) for config in configs]
-                for each, trial in zip(inputs, measurement.measure(inputs), strict=True):
-                    before = found.get((task, each.config), np.inf)
-                    found[task, each.config] = min(before, *trial.result.costs, np.inf)
-    return found
+                trials = measurement.measure(
+                    [MeasureInput(task, config, conditions) for config in configs]
+                )
+                taken[task].append([min(trial.result.costs, default=np.nan) for trial in trials])
+    return {
+        (task, config): float(seconds)
+        for task, configs in asked.items()
+        for config, seconds in zip(configs, _typical(np.array(taken[task])), strict=True)
+    }
+
+
+def _typical(taken: Any) -> Any:
+    """Of each config, by passes and configs: the median of what it takes beside the others.
+
+    What is measured within a second is in one phase of the host, so ratios of one pass count.
+    """
+    slowest = np.nanmax(taken, axis=1, keepdims=True)
+    taken = np.where(np.isnan(taken), slowest, taken)
+    level = np.exp(np.log(taken).mean(axis=1, keepdims=True))
+    return np.median(taken / level, axis=0) * np.median(level)
 
 
 def _row(network: str, cases: Sequence[Case], seconds: Seconds) -> dict[str, float | str]:
-    """Shares of the speed of the fastest config, by time; failures cost what the slowest does."""
+    """Shares of the speed of the fastest config, by time."""
     total = np.zeros(4)
     for case in cases:
         known = [seconds[case.task, config] for config in case.configs]
-        slowest = max(one for one in known if one < np.inf)
         named = case.ranked_first, case.chosen, case.fallback
-        each = [min(known), *(min(slowest, seconds[case.task, one]) for one in named)]
+        each = [min(known), *(seconds[case.task, one] for one in named)]
         total += case.weight * np.array(each)
     best, *others = total
     shares = zip(("ranked_first", "chosen", "fallback"), others, strict=True)
