@@ -49,6 +49,8 @@ def main() -> None:
         print(f"| {row.case} | {figures} |", flush=True)
         rows.append(row)
     save(options, "ranges", rows)
+    worst = [Row(case=row.case, ours=row.details["worst"]) for row in rows]
+    save(options, "ranges_worst", worst)
 
 
 def compared(name: str, case: Case, effort: int) -> Row:
@@ -124,7 +126,7 @@ def parts_of(ranged: BucketedNetwork, sizes: Sizes) -> Iterator[tuple[Sizes, Siz
 
 
 def steady(once: Callable[[], float]) -> float:
-    """The median of five, after one that finds the others' in the caches."""
+    """The median of five runs, after one that finds in the caches what other networks read."""
     once()
     return median(once() for _ in range(5))
 

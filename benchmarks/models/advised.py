@@ -5,8 +5,8 @@
 
 Each network is left out of the training. Measured are the config that the model ranks first of
 what was fast for similar workloads, the one that it chooses, the fallback, and the three that were
-fastest in the data set: in passes, in each of which those of a task follow one another, since hosts
-have slow phases. It wants a data set of this machine, and a quiet machine.
+fastest in the data set: in passes, in each of which those of a task follow one another in another
+order, since hosts have slow phases. It wants a data set of this machine, and a quiet machine.
 """
 
 from __future__ import annotations
@@ -135,15 +135,18 @@ def _measured(cases: Sequence[Case], passes: int, context: RunContext) -> Second
     asked: dict[Task, dict[ConfigEntity, None]] = {}
     for case in cases:
         asked.setdefault(case.task, {}).update(dict.fromkeys(case.configs))
-    taken: dict[Task, list[list[float]]] = {task: [] for task in asked}
+    taken: dict[Task, list[Any]] = {task: [] for task in asked}
+    rng = np.random.default_rng(0)
     with Measurement(context) as measurement:
         for _ in range(passes):
             for task, configs in asked.items():
+                every, order = [*configs], rng.permutation(len(configs))
                 conditions = context.conditions.for_task(task)
-                trials = measurement.measure(
-                    [MeasureInput(task, config, conditions) for config in configs]
-                )
-                taken[task].append([min(trial.result.costs, default=np.nan) for trial in trials])
+                inputs = [MeasureInput(task, every[place], conditions) for place in order]
+                costs = np.full(len(every), np.nan)
+                for place, trial in zip(order, measurement.measure(inputs), strict=True):
+                    costs[place] = min(trial.result.costs, default=np.nan)
+                taken[task].append(costs)
     return {
         (task, config): float(seconds)
         for task, configs in asked.items()
@@ -156,6 +159,7 @@ def _typical(taken: Any) -> Any:
 
     What is measured within a second is in one phase of the host, so ratios of one pass count.
     """
+    taken = taken[np.isfinite(taken).any(axis=1)]
     slowest = np.nanmax(taken, axis=1, keepdims=True)
     taken = np.where(np.isnan(taken), slowest, taken)
     level = np.exp(np.log(taken).mean(axis=1, keepdims=True))

@@ -123,6 +123,20 @@ def test_a_partial_result_is_exit_3(call, pipeline_file):
     assert call("run", str(pipeline_file(runner="fails: all")), plugin=False)[0] == 3
 
 
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("zoo:squeezenet_v1.1", "zoo-squeezenet_v1.1"),
+        ("models/net.v2.onnx", "net.v2"),
+        ("onnx-light:resnet50", "onnx-light-resnet50"),
+    ],
+)
+def test_a_run_is_named_after_its_model(source, name):
+    from tilewright_cli.terminal.pipeline_verb import pipeline_of
+
+    assert pipeline_of(source).plain()["name"] == name
+
+
 def test_a_mistake_in_the_pipeline_of_a_model_has_no_line_of_it():
     """Nobody wrote that text."""
     from tilewright_cli.terminal.pipeline_verb import pipeline_of

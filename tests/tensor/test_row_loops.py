@@ -99,6 +99,14 @@ def test_a_loop_counts_from_where_those_around_it_are_along_another_dimension_to
     assert [found["j"].of(4, {I: at}) for at in (0, 1, 2)] == [4, 1, 4]
 
 
+def test_a_last_tile_counts_from_where_it_begins():
+    out = Buffer("out", (17, 2))
+    stores = [Store(out, (index(I) + first, index(0)), ONE) for first in (15, 16)]
+    found = counts(program(Loop(I, 2, "serial", Block((*stores,))), out))
+    assert found == {"i": RowCount(1, 1, before=index(15))}
+    assert [found["i"].of(rows, {}) for rows in (5, 16, 17)] == [1, 1, 2]
+
+
 def test_stores_that_lie_differently_behind_loops_around_count_what_is_common():
     out = Buffer("out", (8, 2))
     stores = [Store(out, (index(I) * scale + index(J), index(0)), ONE) for scale in (2, 1)]

@@ -13,6 +13,7 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
 from tilewright_pipeline.api.task_text import find_task
+from tilewright_x86.strategies.tiles.vector_blocks import lanes
 
 EMULATED = "x86:emulated=yes,isa=amx,threads=1"
 TARGETS = {f"x86:isa={isa},threads={1 + n % 2}": "attention.x86" for n, isa in enumerate(WIDTHS)}
@@ -27,6 +28,22 @@ SHAPES = (
     "64x64, 64x64, 64x64, 1x64",
 )
 IN_HEADS = "1x4x19x24, 1x4x45x24, 1x4x45x24, 1x4x19x45, scale=0.2"
+
+
+@pytest.mark.parametrize("isa", WIDTHS)
+@pytest.mark.parametrize("columns", [3, 24, 40, 56, 64])
+def test_tiles_are_no_wider_than_a_row_of_values_and_divide_the_queries(isa, columns):
+    """A tile that is wider takes several times as long: it is kept in memory."""
+    heads, host = f"1x8x64x{columns}", PluginHost.load()
+    target = host.resolve_target(f"x86:isa={isa},threads=1")
+    task = find_task(f"attention({heads}, {heads}, {heads}, 1x1x1x64)", target, host, None)
+    space, rng, width = host.space(task), random.Random(0), lanes(task)
+    (own,) = (one for one in space.alternatives if one.name == "attention.x86")
+    fallback = host.fallback_config(task, space)
+    assert fallback.strategy == own.name
+    assert fallback["vectors"] * width % fallback["tile_rows"] == 0
+    for config in (fallback, *(own.get(own.draw(rng)) for _ in range(20))):
+        assert config["tile_columns"] in (1, *range(1, columns // width + 1))
 
 
 @pytest.fixture(scope="module")

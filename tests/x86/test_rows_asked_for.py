@@ -71,7 +71,7 @@ def test_rows_of_both_dimensions_that_nobody_asked_for_are_not_written(
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("asked", "more"), [((5, 4), 0), ((1, 6), 0), ((6, 2), 6), ((3, 3), 3)])
 def test_tiles_of_a_fused_loop_end_behind_the_last_rows_of_both_dimensions(threads, asked, more):
-    """`more` elements are written besides: a tile that none of the asked columns is in has one."""
+    """`more` elements are written besides: each row of a tile has one column at least."""
     x, y, tile, i, j = *(Buffer(n, (6, 6)) for n in "xy"), *map(Var, ("tile", "i", "j"))
     bounds = {tile: (0, 5)}
     place = floor_div(index(tile), 2, bounds) * 2 + i, mod(index(tile), 2, bounds) * 3 + j

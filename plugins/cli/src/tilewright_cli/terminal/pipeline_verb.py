@@ -65,7 +65,9 @@ def pipeline_of(source: str) -> Path | YamlSource:
             where=source,
             remedy="`tilewright tune TASK` tunes one, `explain` and `space` say more",
         )
-    name = re.sub(r"[^\w.-]+", "-", Path(source).stem).strip("-._")[:100] or "model"
+    path = Path(source)
+    told = path.name if ":" in source else path.stem  # `zoo:squeezenet_v1.1` is no file
+    name = re.sub(r"[^\w.-]+", "-", told).strip("-._")[:100] or "model"
     stages: list[dict[str, Any]] = [{"import": {"model": source}}]
     stages += [{stage: {}} for stage in _STAGES]
     text = json.dumps({"version": 1, "name": name, "stages": stages}, ensure_ascii=False)

@@ -47,7 +47,7 @@ class RowCount:
     `within`.
 
     dimension   of which rows are counted
-    before      of variables of loops around
+    before      where the loop begins, by variables of loops around
     """
 
     within: int

@@ -42,11 +42,12 @@ def with_row_loops(program: LoopProgram, rows: Sequence[OutputRows]) -> LoopProg
         lasting = [*_lasting_stores(loop.body)]
         if loop.extent == 1 or any(store.buffer != output for store in lasting):
             return None
-        # Where stores lie differently behind the loops around, what is common to all still counts.
+        # Where stores lie differently behind the loops around, these do not count.
         for one, known in product(rows, (around, frozenset[Var]())):
             counts = {_count(one, store, loop.var, bounds, known) for store in lasting}
             if len(counts) == 1 and (count := counts.pop()) is not None:
-                return count
+                first = min(_first(one, store) for store in lasting)
+                return replace(count, before=count.before + first)
         return None
 
     def marked(statement: Statement, around: frozenset[Var]) -> Statement:
@@ -73,11 +74,14 @@ def _lasting_stores(statement: Statement) -> Iterator[Store]:
 def _count(
     rows: OutputRows, store: Store, variable: Var, bounds: Bounds, around: frozenset[Var]
 ) -> RowCount | None:
-    """Of the iterations of the variable's loop; `around` are the variables that it may count on."""
+    """Of the iterations of the variable's loop, from `_first` on.
+
+    `around` are the variables that it may count on.
+    """
     place = store.indices[rows.axis]
     before = Affine(tuple(one for one in place.terms if _is_known(one[0], around)))
     for atom, step in place.terms:
-        behind = place - before - Affine(((atom, step),))
+        behind = place - before - Affine(((atom, step),)) - _first(rows, store)
         if step < 0 or _is_known(atom, around) or behind.range(bounds)[0] < 0:
             continue
         if atom == variable:
@@ -88,6 +92,11 @@ def _count(
             if stride > 0 and others.range(bounds)[0] >= 0:
                 return RowCount(rows.within, step, atom.divisor, stride, rows.dimension, before)
     return None
+
+
+def _first(rows: OutputRows, store: Store) -> int:
+    """Elements before all that a store writes, such as those of the tiles before a last one."""
+    return max(0, store.indices[rows.axis].constant)
 
 
 def _is_known(atom: Atom, variables: frozenset[Var]) -> bool:

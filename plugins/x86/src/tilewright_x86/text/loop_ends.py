@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tilewright_tensor.expressions.affine import Affine
 from tilewright_tensor.ir.loop_ir import Loop, LoopProgram, walk
 from tilewright_x86.llvm_ir.index_text import Indexes
 from tilewright_x86.llvm_ir.llvm_text import FunctionText
@@ -39,7 +40,7 @@ class LoopEnds:
 
         at = known(f"getelementptr i64, ptr {self._pointers[ROWS]}, i64 {count.dimension}")
         left = known(f"mul i64 {known(f'load i64, ptr {at}, align 8')}, {count.within}")
-        if not count.before.is_constant:
+        if count.before != Affine():
             before = self._indexes.linear(count.before)
             depth = self._indexes.depth(before)
             left = known(f"sub i64 {left}, {self._indexes.text(before)}")

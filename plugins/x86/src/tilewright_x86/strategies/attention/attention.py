@@ -58,11 +58,13 @@ class Attention(ScheduledImplementation):
     def fallback(self, task: Task) -> ConfigEntity:
         """Two vectors of queries, and tiles that fill most of the registers and divide queries."""
         heads, wide = Heads.of(task), registers(task) == 32
+        vectors = 2 if self._scratch(task, 2) <= SCRATCH_BYTES else 1
         columns = min(4 if wide else 2, _most_columns(heads, lanes(task)))
+        eight = 8 * columns + columns + 1 < registers(task) and vectors * lanes(task) >= 8
         tiles = {
-            "vectors": 2 if self._scratch(task, 2) <= SCRATCH_BYTES else 1,
+            "vectors": vectors,
             "tile_keys": 12 if wide else 6,
-            "tile_rows": 8 if 8 * columns + columns + 1 < registers(task) else 4,
+            "tile_rows": 8 if eight else 4,
             "tile_columns": columns,
             "unroll": 4,
         }
@@ -118,7 +120,9 @@ class Attention(ScheduledImplementation):
 
 
 def _most_columns(heads: Heads, width: int) -> int:
-    """Whole vectors of a row of values: a tile with a part of one is not held in registers."""
+    """Of a tile: whole vectors of a row of values, as one that is wider than the row is kept in
+    memory, not in registers.
+    """
     return max(1, heads.columns // width)
 
 
