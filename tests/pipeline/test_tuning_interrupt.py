@@ -108,7 +108,7 @@ def test_d15_two_of_them_stop_at_once_and_leave_whole_records(busy, soon):
     stops_at_once(process, log, soon)
 
 
-def test_d15_a_second_ctrl_c_ends_what_the_first_is_waiting_for(pipeline_file, start, soon):
+def test_d15_another_ctrl_c_ends_what_the_first_is_waiting_for(pipeline_file, start, soon):
     path = pipeline_file(
         tune="tuner: toy, budget: 10min", runner="seconds: 0.05, close_seconds: 1000"
     )
@@ -119,7 +119,7 @@ def test_d15_a_second_ctrl_c_ends_what_the_first_is_waiting_for(pipeline_file, s
     assert process.poll() is None
     with soon(1):
         while process.poll() is None:
-            # More than one, as the second is none where the first was not taken yet.
+            # Until it ends: two that come before the first is taken are one.
             process.send_signal(signal.SIGINT)
             time.sleep(0.2)
     assert process.returncode == 130
