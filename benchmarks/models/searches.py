@@ -2,23 +2,26 @@
 
     uv run python benchmarks/models/searches.py benchmarks/models/zen3 [--spaces '*-zen3']
 
-The model learns from the trials of the folder alone, less those of workloads that have a recorded
-space, whatever their epilogue. It is asked of every device, of those that it has not seen, too, and
-starts from what was fast with the folder's first number of threads.
+The model learns from the trials of all folders, less those of workloads that have a recorded space,
+whatever their epilogue. Every space is taken to be of the first folder's device, also where it is
+not, with the first number of threads that was measured there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from fitting import columns_of
 from train import packed, tables_of
 
+from tilewright.host.contexts import Prior
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
 from tilewright.vocabulary.config import ConfigEntity
+from tilewright_cli.bench.dataset_device import read_device
 from tilewright_models.advisor import Advisor
 from tilewright_models.cost_model import CostModel
 from tilewright_records.spaces.recorded_space import RecordedSpace
@@ -29,7 +32,7 @@ from tilewright_search.cli.searches.tuner_search import tuner_search
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--spaces", help="as of `bench tuners`; all installed ones by default")
     parser.add_argument("--tuners", default="xgb,evolutionary")
     parser.add_argument("--seeds", type=int, default=20)
@@ -37,20 +40,23 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures")
     given = parser.parse_args()
     host = PluginHost.load()
-    model = _model(given.folder)
+    spaces = recorded_spaces(given.spaces)
+    model = _model(given.folders, [*spaces, *recorded_spaces(None)])
+    device = read_device(given.folders[0])
     (examples, *_) = model.examples.values()
     advisor = Advisor(model, examples, host)
 
-    def starts(space: RecordedSpace) -> tuple[ConfigEntity, ...]:
-        return advisor.starts(space.task, space.space)
+    def lead(space: RecordedSpace) -> tuple[tuple[ConfigEntity, ...], Prior | None]:
+        starts = advisor.starts(space.task, space.space)
+        return starts, advisor.prior(space.task, device) if starts else None
 
     found = []
     for name in given.tuners.split(","):
         searches = {
             name: tuner_search(host, Choice(name)),
-            f"{name}, led": tuner_search(host, Choice(name), starts),
+            f"{name}, led": tuner_search(host, Choice(name), lead),
         }
-        comparison = Comparison(recorded_spaces(given.spaces), searches, given.seeds, given.limit)
+        comparison = Comparison(spaces, searches, given.seeds, given.limit)
         for lines in comparison.play():
             print("\n".join(lines), flush=True)
         found.append(comparison.to_json())
@@ -58,10 +64,10 @@ def main() -> None:
         given.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
 
-def _model(folder: Path) -> CostModel:
-    anchors = {space.task.workload.anchor_key for space in recorded_spaces(None)}
-    tables = [t for t in tables_of([folder]) if t.task.workload.anchor_key not in anchors]
-    return CostModel.read(packed(tables, columns_of(tables)), str(folder))
+def _model(folders: Sequence[Path], spaces: Sequence[RecordedSpace]) -> CostModel:
+    anchors = {space.task.workload.anchor_key for space in spaces}
+    tables = [t for t in tables_of(folders) if t.task.workload.anchor_key not in anchors]
+    return CostModel.read(packed(tables, columns_of(tables)), str(folders[0]))
 
 
 if __name__ == "__main__":

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 from model_files import machine, member, stump
 from toy_tasks import entry
 
 import tilewright
+from tilewright import PluginHost, hookimpl
+from tilewright.errors import UsageError
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright_models import cost_model
 from tilewright_models.advisor import advise
 from tilewright_models.cost_model import CostModel
-from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
+from tilewright_pipeline.dispatch import unmeasured
+from tilewright_pipeline.dispatch.unmeasured import Advice, UnmeasuredTask
 
 DEVICE = Device("toy", {"model": "toy processor"})
 TASK = entry(48).task
@@ -76,6 +80,29 @@ def test_starts_are_what_was_fast_for_similar_workloads(advice, model):
     assert found.starts == tuple(configs)
     assert found.told.startswith("model: 2 configs that were fast for similar workloads; ")
     assert found.told.endswith(model["told"])
+
+
+def test_the_prior_is_what_the_mean_member_says_of_any_config(advice):
+    configs = [ConfigEntity("toy.loop", {"unroll": unroll, "width": 4}) for unroll in (1, 8)]
+    members = [member(stump(2.0, -1.5, -0.25)), member(stump(2.0, -0.5, -0.75))]
+    assert list(advice(members=members).prior(configs)) == [-1.0, -0.5]
+
+
+@pytest.mark.parametrize("given", [[1.0], [0.0, float("nan")], []])
+def test_a_prior_that_does_not_rate_every_config_is_refused_by_its_hook(toy, given):
+    class Hopeful:
+        @hookimpl
+        def tilewright_advise(self, asked):
+            return Advice(None, (), "hope", lambda _: given)
+
+    host = PluginHost.load([toy], [Hopeful()])
+    space = host.space(TASK)
+    prior = unmeasured.advice(TASK, space, host, DEVICE).prior
+    expected = (
+        "tilewright_advise: the prior gave .*, expected a finite number for each of 2 configs"
+    )
+    with pytest.raises(UsageError, match=expected):
+        prior(space.sample(random.Random(0), 2))
 
 
 def test_of_equal_configs_the_most_similar_workload_is_named(advice, model):

@@ -1,9 +1,10 @@
-"""What the starts of a context do to the first proposals of tuners with a model."""
+"""What a context's starts and prior do to the first proposals of tuners with a model."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
+from math import log
 
 import pytest
 
@@ -14,9 +15,10 @@ from tilewright_testing.tuner import context_for
 TUNERS = pytest.mark.parametrize("name", ["xgb", "evolutionary"])
 
 
-def _batch(host, name, starts, landscape, history=(), count=16):
-    context = replace(context_for(landscape, host, history=history), starts=starts)
-    return host.make("tuner", name, {"epsilon": 0}, context).propose(count)
+def _batch(host, name, starts, landscape, history=(), count=16, prior=None, **options):
+    known = context_for(landscape, host, history=history)
+    context = replace(known, starts=starts, prior=prior)
+    return host.make("tuner", name, {"epsilon": 0, **options}, context).propose(count)
 
 
 def _starts(landscape, count=12):
@@ -68,3 +70,60 @@ def test_a_space_that_is_nearly_used_up_is_proposed_to_its_end(host, name):
     history = landscape.measure_all(left[:5])
     led = _batch(host, name, left[:8], landscape, history, count=len(left))
     assert {*led} == {*left[5:]}
+
+
+def _speeds(landscape):
+    """A prior that knows the answer."""
+    return lambda configs: [-log(landscape.true_seconds(config) or 1.0) for config in configs]
+
+
+def _typical(landscape, batch):
+    """Mean seconds of a batch, where a failure counts as slow."""
+    return sum((landscape.true_seconds(config) or 3e-3) for config in batch) / len(batch)
+
+
+@TUNERS
+def test_three_quarters_of_the_first_batch_are_what_the_prior_rates_best(host, name):
+    landscape = Landscape(96)
+    led = _batch(host, name, (), landscape, prior=_speeds(landscape))
+    alone = _batch(host, name, (), landscape)
+    assert _typical(landscape, led[:12]) < _typical(landscape, alone) / 1.3
+    assert led[12:] == [config for config in alone if config not in led[:12]][:4]
+
+
+@TUNERS
+def test_starts_are_among_what_the_prior_rates(host, name):
+    landscape = Landscape(96)
+    starts = _starts(landscape)
+
+    def hope(good):
+        return lambda configs: [float(config in good) for config in configs]
+
+    led = _batch(host, name, starts, landscape, prior=hope(starts[:6]))
+    assert {*starts[:6]} <= {*led}
+    assert not {*starts[6:]} & {*led[:6]}
+
+
+@TUNERS
+def test_the_prior_comes_before_what_other_tasks_taught(host, name):
+    other, landscape = Landscape(64), Landscape(96)
+    history = other.measure_all(other.space.sample(random.Random(0), 64))
+    prior = _speeds(landscape)
+    led = _batch(host, name, (), landscape, history, prior=prior)
+    assert led == _batch(host, name, (), landscape, prior=prior)
+
+
+@TUNERS
+@pytest.mark.parametrize("model", ["xgboost", "ridge"])
+def test_the_model_of_the_run_goes_on_from_the_prior(host, name, model):
+    landscape = Landscape(96)
+
+    def typical(prior, seed):
+        history = landscape.measure_all(landscape.space.sample(random.Random(seed), 16))
+        batch = _batch(host, name, (), landscape, history, prior=prior, cost_model=model)
+        return _typical(landscape, batch)
+
+    led, alone = (
+        sum(typical(prior, seed) for seed in range(4)) for prior in (_speeds(landscape), None)
+    )
+    assert led < alone / 1.03

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.measure import Conditions, Trial
     from tilewright.vocabulary.task import Task
+
+Prior: TypeAlias = "Callable[[Sequence[ConfigEntity]], Collection[float]]"
+"""prior(configs): of each a finite number, higher for one that is taken to be faster."""
 
 
 def _endless() -> Budget | None:
@@ -34,6 +37,7 @@ class TunerContext:
     budget      seconds or trials of the stage, for all tasks together; None where it has no end
     left        left(): what is left of that budget when asked, by the clock and the trials so far
     starts      points of the space that are likely to be fast, the likeliest first
+    prior       rates configs before there are trials; None where nobody can
     """
 
     task: Task
@@ -48,6 +52,7 @@ class TunerContext:
     budget: Budget | None = None
     left: Callable[[], Budget | None] = _endless
     starts: Sequence[ConfigEntity] = ()
+    prior: Prior | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from tilewright_tensor.logs.nearest import nearest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tilewright.host.contexts import Prior
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.config import ConfigEntity
@@ -79,7 +80,12 @@ class Advisor:
         verdict = self._verdict(asked, near)
         choice = verdict.advised(self._model) if verdict is not None and verdict.is_sure else None
         told = f"model: {len(near)} configs that were fast for similar workloads"
-        return Advice(choice, tuple(near), f"{told}; {self._model.told}")
+        prior = self.prior(asked.task, asked.device)
+        return Advice(choice, tuple(near), f"{told}; {self._model.told}", prior)
+
+    def prior(self, task: Task, device: Device) -> Prior:
+        """What the mean member takes configs of a task to be."""
+        return lambda configs: self.scores(task, configs, device).mean(axis=0)
 
     def starts(self, task: Task, space: ConfigSpace) -> tuple[ConfigEntity, ...]:
         """Those of its advice alone, of a space whose strategies need not be installed."""

@@ -20,17 +20,19 @@ MOST_TREES, MOST_NODES = 512, 256
 
 @dataclass(frozen=True)
 class Trees:
-    """Trees side by side: arrays of shape (trees, nodes), padded with leaves.
+    """Trees one after the other, as arrays over all their nodes.
 
+    roots   first node of each tree
     column  that a node compares; of a leaf 0
-    limit   a row goes left where its number is less; of a leaf what it adds
-    left, right  numbers of the nodes below; of a leaf its own
+    limit   what it compares with; of a leaf what it adds
+    child   of shape (nodes, 2): where a row goes whose number is not less, and where one whose is;
+            of a leaf its own number
     """
 
-    column: NDArray[np.int32]
+    roots: NDArray[np.int64]
+    column: NDArray[np.int64]
     limit: Floats
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
+    child: NDArray[np.int64]
     depth: int
     base: float
 
@@ -47,37 +49,29 @@ class Trees:
             raise ValueError(f"{len(trees)} trees, expected 1 to {MOST_TREES}")
         base = _member(learner, "learner_model_param", Mapping).get("base_score")
         parts = [_tree(tree, columns) for tree in trees]
-        width = max(len(column) for column, *_ in parts)
-        size = (len(parts), width)
-        made = cls(
-            np.zeros(size, np.int32),
-            np.zeros(size, np.float32),
-            np.tile(np.arange(width, dtype=np.int32), (len(parts), 1)),
-            np.tile(np.arange(width, dtype=np.int32), (len(parts), 1)),
-            max(_depth(left, right) for _, _, left, right in parts),
+        roots = np.cumsum([0, *(len(column) for column, *_ in parts)])[:-1]
+        return cls(
+            roots,
+            np.concatenate([column for column, *_ in parts]),
+            np.concatenate([limit for _, limit, _ in parts]),
+            np.concatenate([root + child for root, (*_, child) in zip(roots, parts, strict=True)]),
+            max(_depth(child) for *_, child in parts),
             _base(base),
         )
-        for place, part in enumerate(parts):
-            for table, own in zip(
-                (made.column, made.limit, made.left, made.right), part, strict=True
-            ):
-                table[place, : len(own)] = own
-        return made
 
     def sums(self, rows: Floats) -> Floats:
         """One number a row of shape (rows, columns)."""
-        trees = np.arange(len(self.column))[np.newaxis, :]
-        node = np.zeros((len(rows), len(self.column)), np.int32)
-        each = np.arange(len(rows))[:, np.newaxis]
-        for _ in range(self.depth):
-            goes_left = rows[each, self.column[trees, node]] < self.limit[trees, node]
-            node = np.where(goes_left, self.left[trees, node], self.right[trees, node])
-        total: Floats = self.limit[trees, node].sum(axis=1, dtype=np.float32)
+        nodes = np.tile(self.roots, (len(rows), 1))
+        first = np.arange(len(rows))[:, np.newaxis] * rows.shape[1]
+        for _ in range(self.depth):  # `take` from flat arrays takes a third of indexing's time
+            is_less = rows.take(first + self.column.take(nodes)) < self.limit.take(nodes)
+            nodes = self.child.take(2 * nodes + is_less)
+        total: Floats = self.limit.take(nodes).sum(axis=1, dtype=np.float32)
         return total + np.float32(self.base)
 
 
-def _tree(tree: Any, columns: int) -> tuple[NDArray[Any], ...]:
-    """Column, limit, left and right of each node; a leaf leads to itself."""
+def _tree(tree: Any, columns: int) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
+    """Column, limit and children of each node; a leaf leads to itself."""
     left = np.array(_member(tree, "left_children", Sequence), np.int64)
     right = np.array(_member(tree, "right_children", Sequence), np.int64)
     column = np.array(_member(tree, "split_indices", Sequence), np.int64)
@@ -98,14 +92,14 @@ def _tree(tree: Any, columns: int) -> tuple[NDArray[Any], ...]:
         raise ValueError("a tree with a number that is not finite")
     column[is_leaf] = 0
     left[is_leaf] = right[is_leaf] = own[is_leaf]
-    return column, limit, left, right
+    return column, limit.astype(np.float32), np.stack([right, left], axis=1)
 
 
-def _depth(left: NDArray[Any], right: NDArray[Any]) -> int:
+def _depth(children: NDArray[np.int64]) -> int:
     """Steps from the root to the farthest leaf."""
-    depth = [0] * len(left)
-    for node in range(len(left)):
-        for child in {int(left[node]), int(right[node])} - {node}:
+    depth = [0] * len(children)
+    for node, both in enumerate(children.tolist()):
+        for child in {*both} - {node}:
             depth[child] = max(depth[child], depth[node] + 1)
     return max(depth)
 

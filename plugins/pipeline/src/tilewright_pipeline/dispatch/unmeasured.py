@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
+from math import isfinite
 from typing import TYPE_CHECKING
 
+from tilewright.errors import UsageError
 from tilewright.host.fallback import fallback_configs
 from tilewright.strategies.dispatch import Answer
 
 if TYPE_CHECKING:
+    from tilewright.host.contexts import Prior
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.config import ConfigEntity
@@ -44,11 +47,13 @@ class Advice:
     choice  a config that it takes to be faster than the fallback, None where it is not sure
     starts  for tuners: points of the space that are likely to be fast, the likeliest first
     told    one line for people: what the starts rest on
+    prior   for tuners: rates configs; None where it cannot
     """
 
     choice: Advised | None
     starts: Sequence[ConfigEntity]
     told: str
+    prior: Prior | None = None
 
 
 def unmeasured(
@@ -99,4 +104,20 @@ def _asked(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:
         return next((f"{each.text[:200]} is no point of the space" for each in strange), "")
 
     found: Advice | None = host.decide("tilewright_advise", wrong, asked=asked, host=host)
-    return found
+    if found is None or found.prior is None:
+        return found
+    return replace(found, prior=_checked(found.prior))
+
+
+def _checked(prior: Prior) -> Prior:
+    def rated(configs: Sequence[ConfigEntity]) -> Collection[float]:
+        scores = prior(configs)
+        if len(scores) != len(configs) or not all(map(isfinite, scores)):
+            raise UsageError(
+                f"tilewright_advise: the prior gave {str(scores)[:60]}, expected a finite number "
+                f"for each of {len(configs)} configs",
+                remedy="mend or uninstall the plugin whose advice it is",
+            )
+        return scores
+
+    return rated

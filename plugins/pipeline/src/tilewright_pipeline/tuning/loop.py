@@ -329,7 +329,7 @@ class _Loop:
                 track.conditions,
                 self._tracker.budget,
                 lambda: self._tracker.rest,
-                track.starts(self._context, choice.name),
+                *track.lead(self._context, choice.name),
             )
             made = self._context.host.choose("tuner", choice, known)
             track.tuner = Blamed(made, self._context.host, "tuner", choice.name)

@@ -20,6 +20,7 @@ from tilewright_pipeline.context.time_bounds import TimeBounds
 from tilewright_pipeline.dispatch.unmeasured import Advice, advice
 
 if TYPE_CHECKING:
+    from tilewright.host.contexts import Prior
     from tilewright_pipeline.context.run_context import RunContext
 
 # A task of which so many trials in a row failed and none ever succeeded gets no more of the budget.
@@ -102,13 +103,14 @@ class TaskTrack:
             self._advice = (advice(self.entry.task, self.space, context.host, context.device),)
         return self._advice[0]
 
-    def starts(self, context: RunContext, tuner: str) -> list[ConfigEntity]:
-        """What is likely to be fast, where a tuner has a model that can go on from there."""
+    def lead(self, context: RunContext, tuner: str) -> tuple[list[ConfigEntity], Prior | None]:
+        """Starts, and what rates configs, where a tuner has a model that can go on from there."""
         found = self.advice(context)
         if found is None or "model" not in context.host.component("tuner", tuner).capabilities:
-            return []
+            return [], None
         self.started_by = found.told
-        return [config for config in found.starts if config in self.searched]
+        starts = [config for config in found.starts if config in self.searched]
+        return starts, found.prior
 
     def take_off(self, configs: Iterable[ConfigEntity]) -> None:
         """Count a batch with these as under way."""

@@ -110,6 +110,14 @@ class Experience:
         """One row a config, in the columns of `rows`."""
         return self._featurizer.rows(task, configs)
 
+    def own(self, task: Task) -> list[ConfigEntity]:
+        """The configs of the task that `rows` ends with."""
+        known = self._known.get(task.key)
+        if known is None:
+            return []
+        configs = list(known.seconds)
+        return [configs[place] for place in _telling(_scores(known))]
+
     def rows(self, task: Task) -> tuple[Floats, Floats, NDArray[np.int64]]:
         """Features, scores and groups to fit: the task's trials, and others of its operator.
 

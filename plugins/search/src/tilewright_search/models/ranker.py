@@ -15,6 +15,7 @@ from tilewright_search.models.interface import CostModel, saving
 from tilewright_search.models.knob_features import present_column
 
 if TYPE_CHECKING:
+    from tilewright.host.contexts import Prior
     from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task
@@ -22,23 +23,39 @@ if TYPE_CHECKING:
 
 
 class Ranker:
-    """Scores configs by a cost model that is fitted on the trials of the run."""
+    """Scores configs by a cost model that is fitted on the trials of the run.
 
-    def __init__(self, experience: Experience, model: CostModel) -> None:
+    prior   what was learned before the run: the model goes on from there, for it is one more
+            column; of other tasks' rows that is 0
+    """
+
+    def __init__(
+        self, experience: Experience, model: CostModel, prior: Prior | None = None
+    ) -> None:
         self.experience = experience
         self._model = model
+        self._prior = prior
         self._columns: list[int] = []
 
     def fit(self, task: Task) -> None:
         """Train again for a task, from its trials and from others of its operator."""
         features, scores, groups = self.experience.rows(task)
         self._columns = self._told(features)
-        self._model.fit(features[:, self._columns], scores, groups)
+        known = self._known(features[:, self._columns], self.experience.own(task))
+        self._model.fit(known, scores, groups)
 
     def score(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:
         """Higher is faster; columns that the fit has not seen are left out."""
         features = self.experience.features(task, configs)
-        return self._model.predict(features[:, self._columns])
+        return self._model.predict(self._known(features[:, self._columns], configs))
+
+    def _known(self, rows: Floats, own: Sequence[ConfigEntity]) -> Floats:
+        """The rows, and what the prior says of the configs that the last ones are of."""
+        if self._prior is None:
+            return rows
+        rated = np.zeros((len(rows), 1), np.float32)
+        rated[len(rows) - len(own) :, 0] = np.fromiter(self._prior(own), np.float32)
+        return np.hstack([rows, rated])
 
     def _told(self, features: Floats) -> list[int]:
         """The columns that say something of these rows, in the order in which trials came to them.

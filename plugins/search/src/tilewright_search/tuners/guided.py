@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from tilewright_search.moves.diverse import pick_diverse
 from tilewright_search.moves.unmeasured import Unmeasured
 
 if TYPE_CHECKING:
-    from tilewright.host.contexts import TunerContext
+    from tilewright.host.contexts import Prior, TunerContext
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.measure import Trial
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 # measurement. A row of loop features costs a lowering, so there are fewer of them.
 _SHORTLIST = 8
 _LOOP_SHORTLIST = 2
+
+# One config in so many is random in a batch that a prior chooses.
+_RANDOM = 4
 
 _log = logging.getLogger("tilewright")
 
@@ -59,8 +63,8 @@ class GuidedOptions(Options):
 class GuidedTuner(ABC):
     """Proposes what a cost model, trained on the whole run's trials, predicts to be fastest.
 
-    >>> tuner.propose(16)       # nothing known, of other tasks neither: random ones, or half of
-    ...                         # them from the context's `starts`
+    >>> tuner.propose(16)       # what the context's prior rates best; without one random ones, or
+    ...                         # what other tasks taught, and half of them its starts
     >>> tuner.observe(trials)
     >>> tuner.propose(16)       # the best that `explore` found, spread out; a few at random
 
@@ -76,11 +80,12 @@ class GuidedTuner(ABC):
         self._space = context.space
         self._alternatives = {alternative.name for alternative in context.space.alternatives}
         self._unmeasured = Unmeasured(context)
-        self._knobs = self._ranker(context, "knobs")
-        self._loops = self._ranker(context, "loops") if options.features == "loops" else None
-        self._saved = self._pretrained(context)
+        saved = self._pretrained(context)
         # Whom the user names comes before whom plugins offer.
-        self._starts = context.starts if self._saved is None else ()
+        self._starts = context.starts if saved is None else ()
+        self._prior = context.prior if saved is None else partial(saved.score, context.task)
+        self._knobs = self._ranker(context, "knobs", self._prior)
+        self._loops = self._ranker(context, "loops") if options.features == "loops" else None
 
     @abstractmethod
     def explore(
@@ -128,33 +133,44 @@ class GuidedTuner(ABC):
         )
         if not sample:
             return []
-        known = self._knobs.experience.count(self._task, self._alternatives)
-        if known >= self._options.batch:
+        experience, batch, prior = self._knobs.experience, self._options.batch, self._prior
+        is_first = experience.trials(self._task) < batch
+        starts = list(self._found(self._starts)) if is_first else []
+        if is_first and prior is not None:
+            found = self._foretold(prior, starts, sample, count, generator)
+        elif experience.count(self._task, self._alternatives) >= batch:
             found = self._ranked(sample, count, generator)
-        elif self._saved is not None:
-            shortlist = sample[: _SHORTLIST * count]
-            scores = self._saved.score(self._task, self._configs(shortlist))
-            found = self._pick(shortlist, _shares(scores), count)
         else:
             # Not the most spread out: these lie at the edges, where tiles are useless.
             found = list(sample)
-        return [*dict.fromkeys([*self._first(count), *found])][:count]
+        if prior is None:  # nobody rates the starts: half a batch of them, for they may be wrong
+            likely = [index for index in starts if index in self._unmeasured]
+            found = [*likely[: -(-count // 2)], *found]
+        return list(dict.fromkeys(found))[:count]
 
-    def _first(self, count: int) -> list[int]:
-        """Starts, half a batch of them at most, for they may be wrong; none after a whole batch."""
-        if self._knobs.experience.trials(self._task) >= self._options.batch:
-            return []
-        found = [self._space.find(config) for config in self._starts]
-        fresh = [index for index in found if index is not None and index in self._unmeasured]
-        return fresh[: -(-count // 2)]
+    def _foretold(
+        self,
+        prior: Prior,
+        starts: Sequence[int],
+        sample: Sequence[int],
+        count: int,
+        generator: random.Random,
+    ) -> list[int]:
+        """The best by what was learned before the run, then random ones, for it may be wrong."""
+
+        def score(indexes: Sequence[int]) -> Floats:
+            return np.fromiter(prior(self._configs(indexes)), np.float32)
+
+        candidates, scores = self._sorted(self.explore(iter(starts), sample, score, generator))
+        shortlist = candidates[: _SHORTLIST * count]
+        likely = self._pick(shortlist, scores[: len(shortlist)], count - count // _RANDOM)
+        return [*likely, *sample]
 
     def _ranked(self, sample: Sequence[int], count: int, generator: random.Random) -> list[int]:
         """The best that the models find; with a small chance each, a random one instead."""
         self._knobs.fit(self._task)
         visited = self.explore(self._best(), sample, self._score, generator)
-        candidates = [index for index in visited if index in self._unmeasured]
-        candidates.sort(key=visited.__getitem__, reverse=True)
-        scores = _shares(np.array([visited[index] for index in candidates], np.float32))
+        candidates, scores = self._sorted(visited)
         if self._loops is not None:
             candidates = candidates[: _LOOP_SHORTLIST * count]
             self._loops.fit(self._task)
@@ -170,9 +186,19 @@ class GuidedTuner(ABC):
             chosen[place] = index
         return chosen
 
+    def _sorted(self, visited: dict[int, float]) -> tuple[list[int], Floats]:
+        """What was not measured, the most promising first, with scores from 0 to 1."""
+        candidates = [index for index in visited if index in self._unmeasured]
+        candidates.sort(key=visited.__getitem__, reverse=True)
+        return candidates, _shares(np.array([visited[index] for index in candidates], np.float32))
+
     def _best(self) -> Iterator[int]:
         """What was measured and is feasible here, fastest first."""
-        for config in self._knobs.experience.best(self._task):
+        return self._found(self._knobs.experience.best(self._task))
+
+    def _found(self, configs: Iterable[ConfigEntity]) -> Iterator[int]:
+        """The indexes of those that are feasible here."""
+        for config in configs:
             index = self._space.find(config)
             if index is not None and self._space.is_index_valid(index):
                 yield index
@@ -189,9 +215,11 @@ class GuidedTuner(ABC):
         places = pick_diverse(features[:, by_name], scores, count, self._options.diversity)
         return [indexes[place] for place in places]
 
-    def _ranker(self, context: TunerContext, kind: FeatureKind) -> Ranker:
+    def _ranker(
+        self, context: TunerContext, kind: FeatureKind, prior: Prior | None = None
+    ) -> Ranker:
         model = _make_model(self._options, context)
-        return Ranker(Experience.of(context, kind), model)
+        return Ranker(Experience.of(context, kind), model, prior)
 
 
 def _shares(scores: Floats) -> Floats:

@@ -14,20 +14,21 @@ from tilewright_pipeline.tuning.proposed import batch_of, shared_things
 from tilewright_search.cli.searches.curve import Search
 
 if TYPE_CHECKING:
+    from tilewright.host.contexts import Prior
     from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import Tuner
     from tilewright_records.spaces.recorded_space import RecordedSpace
 
-Starts: TypeAlias = "Callable[[RecordedSpace], Sequence[ConfigEntity]]"
-"""What a tuner of a space begins with."""
+Lead: TypeAlias = "Callable[[RecordedSpace], tuple[Sequence[ConfigEntity], Prior | None]]"
+"""Starts and prior of a tuner of a space."""
 
 
-def from_nothing(_space: RecordedSpace) -> tuple[ConfigEntity, ...]:
-    """No starts in any space."""
-    return ()
+def from_nothing(_space: RecordedSpace) -> tuple[tuple[ConfigEntity, ...], None]:
+    """Neither in any space."""
+    return (), None
 
 
-def tuner_search(host: PluginHost, choice: Choice, starts: Starts = from_nothing) -> Search:
+def tuner_search(host: PluginHost, choice: Choice, lead: Lead = from_nothing) -> Search:
     """The search of a tuner that sees a batch of its own size at a time, as in a run.
 
     Not as in a run, trained models say nothing unless asked: they may have seen recorded spaces.
@@ -37,7 +38,7 @@ def tuner_search(host: PluginHost, choice: Choice, starts: Starts = from_nothing
     batch = batch_of(host, choice)
 
     def search(space: RecordedSpace, seed: int) -> Generator[ConfigEntity, Trial, None]:
-        tuner = make_tuner(host, choice, space, seed, starts=starts(space))
+        tuner = make_tuner(host, choice, space, seed, lead=lead(space))
         seen: set[ConfigEntity] = set()
         while fresh := [each for each in tuner.propose(batch) if each not in seen]:
             trials = []
@@ -56,11 +57,12 @@ def make_tuner(
     seed: int,
     shared: Callable[[Any, Callable[[], Any]], Any] | None = None,
     *,
-    starts: Sequence[ConfigEntity] = (),
+    lead: tuple[Sequence[ConfigEntity], Prior | None] = ((), None),
 ) -> Tuner:
     """A tuner of a space, from nothing; of several tasks, `shared` is one for all of them."""
     if shared is None:
         shared = shared_things()
+    starts, prior = lead
     context = TunerContext(
         space.task,
         space.space,
@@ -71,6 +73,7 @@ def make_tuner(
         batch_of(host, choice),
         conditions=space.conditions,
         starts=starts,
+        prior=prior,
     )
     tuner: Tuner = Blamed(host.choose("tuner", choice, context), host, "tuner", choice.name)
     return tuner
