@@ -67,10 +67,12 @@ def _timed(
 
 
 def _tuned(network: str, effort: int, folder: Path, target: str) -> dict[str, float]:
-    """How long a search of so much effort takes."""
+    """How long a search of so much effort takes, and the choice of layouts after it."""
     begun = time.perf_counter()
     sets = [f"tune.effort={effort}", f"records={folder / _RECORDS}"]
-    Pipeline.load(pipeline_of(network), settings=sets, target=target, only="tune").run(out=folder)
+    for stage in ("tune", "graph-tune"):
+        pipeline = Pipeline.load(pipeline_of(network), settings=sets, target=target, only=stage)
+        pipeline.run(out=folder / stage)
     return {"tuning_s": round(time.perf_counter() - begun, 1)}
 
 
