@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tilewright_models.columns import aligned, features
+from tilewright_models.columns import ModelRows
 from tilewright_models.cost_model import Machine
 from tilewright_pipeline.dispatch.unmeasured import Advice, Advised
 from tilewright_tensor.logs.nearest import nearest
@@ -85,7 +85,8 @@ class Advisor:
 
     def prior(self, task: Task, device: Device) -> Prior:
         """What the mean member takes configs of a task to be."""
-        return lambda configs: self.scores(task, configs, device).mean(axis=0)
+        table = ModelRows(self._model.columns, device, task.target)
+        return lambda configs: self._model.scores(table.rows(task, configs)).mean(axis=0)
 
     def starts(self, task: Task, space: ConfigSpace) -> tuple[ConfigEntity, ...]:
         """Those of its advice alone, of a space whose strategies need not be installed."""
@@ -93,7 +94,8 @@ class Advisor:
 
     def scores(self, task: Task, configs: Sequence[ConfigEntity], device: Device) -> Floats:
         """Of each member and config, of shape (members, configs): ln(best seconds / seconds)."""
-        return self._model.scores(aligned(features(task, configs, device), self._model.columns))
+        rows = ModelRows(self._model.columns, device, task.target).rows(task, configs)
+        return self._model.scores(rows)
 
     def _verdict(
         self, asked: UnmeasuredTask, near: Mapping[ConfigEntity, Example]

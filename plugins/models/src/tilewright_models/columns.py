@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tilewright_search.models.features import Features, Floats
-from tilewright_search.models.knob_features import knob_features
+from tilewright_search.models.knob_features import KnobTable, knob_features
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
@@ -59,3 +59,23 @@ def aligned(given: Features, names: Sequence[str]) -> Floats:
         to, source = map(list, zip(*both, strict=True))
         rows[:, to] = given.rows[:, source]
     return rows
+
+
+class ModelRows:
+    """Rows of configs in a model's columns, for whoever asks about one task again and again.
+
+    As `features` has them; what a value of a knob says is worked out once.
+    """
+
+    def __init__(self, names: Sequence[str], device: Device, target: Target) -> None:
+        place = {name: column for column, name in enumerate(names)}
+        about = machine_columns(device, target).items()
+        self._machine = {place[name]: number for name, number in about if name in place}
+        self._width = len(names)
+        self._table = KnobTable(place)
+
+    def rows(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:
+        """One row a config, of the model's width."""
+        rows = np.ascontiguousarray(self._table.rows(task, configs)[:, : self._width])
+        rows[:, [*self._machine]] = [*self._machine.values()]
+        return rows
