@@ -4,7 +4,7 @@
 
 The model learns from the trials of all folders, less those of workloads that have a recorded space,
 whatever their epilogue. Every space is taken to be of the first folder's device, also where it is
-not, with the first number of threads that was measured there.
+not, and starts are what was fast there with the first number of threads that was measured.
 """
 
 from __future__ import annotations

@@ -78,7 +78,9 @@ def test_starts_are_what_was_fast_for_similar_workloads(advice, model):
     example = {**model["examples"][0], "configs": [config.to_json() for config in configs]}
     found = advice(examples=[example])
     assert found.starts == tuple(configs)
-    assert found.told.startswith("model: 2 configs that were fast for similar workloads; ")
+    assert found.told.startswith(
+        "model: its scores, and 2 configs that were fast for similar workloads; "
+    )
     assert found.told.endswith(model["told"])
 
 
@@ -88,7 +90,7 @@ def test_the_prior_is_what_the_mean_member_says_of_any_config(advice):
     assert list(advice(members=members).prior(configs)) == [-1.0, -0.5]
 
 
-@pytest.mark.parametrize("given", [[1.0], [0.0, float("nan")], []])
+@pytest.mark.parametrize("given", [[1.0], [0.0, float("nan")], [0.0, 1e39], ["a", "b"], [], None])
 def test_a_prior_that_does_not_rate_every_config_is_refused_by_its_hook(toy, given):
     class Hopeful:
         @hookimpl
@@ -125,7 +127,9 @@ def test_explain_says_what_the_choice_rests_on(packaged, call):
     answer = json.loads(out)["answer"]
     assert answer["source"].startswith("model: 3.49 times as fast as the fallback, say 5 of 5")
     assert answer["config"]["values"] == {"unroll": 8, "width": 31}
-    assert json.loads(out)["first_proposals"].startswith("model: 1 configs that were fast")
+    assert json.loads(out)["first_proposals"].startswith(
+        "model: its scores, and 1 configs that were fast"
+    )
 
 
 def test_effort_0_gives_the_advice_and_measures_nothing(packaged, toy, tmp_path):
@@ -152,5 +156,5 @@ def test_run_json_says_what_the_first_proposals_rest_on(packaged, pipeline_file)
         return result.report.get("first_proposals")
 
     (told,) = proposals("xgb").values()
-    assert told.startswith("model: 1 configs that were fast for similar workloads")
+    assert told.startswith("model: its scores, and 1 configs that were fast for similar workloads")
     assert proposals("random") is None

@@ -38,6 +38,7 @@ def test_another_version_is_refused_with_its_remedy(model, packed, member):
     [
         {"columns": "x"},
         {"columns": [1]},
+        {"columns": ["knob.unroll", "knob.unroll"]},
         {"machines": None},
         {"machines": [{"model": "toy"}]},
         {"machines": []},

@@ -37,7 +37,7 @@ class TunerContext:
     budget      seconds or trials of the stage, for all tasks together; None where it has no end
     left        left(): what is left of that budget when asked, by the clock and the trials so far
     starts      points of the space that are likely to be fast, the likeliest first
-    prior       rates configs before there are trials; None where nobody can
+    prior       rates configs of the task by what was learned before the run; None where nobody can
     """
 
     task: Task

@@ -62,11 +62,10 @@ class Verdict:
 
 
 class Advisor:
-    """Asks the model about what is likely to be fast alone, since every config takes milliseconds.
+    """Chooses among what was fast for similar workloads, moved to the nearest points of the space.
 
-    What was fast for similar workloads, moved to the nearest points of the space. Only configs
-    count that read and write the layouts of the fallback: any other may cost transforms, which a
-    model of single kernels does not see.
+    Only configs count that read and write the layouts of the fallback: any other may cost
+    transforms, which a model of single kernels does not see.
     """
 
     def __init__(self, model: CostModel, examples: Examples, host: PluginHost) -> None:
@@ -79,7 +78,7 @@ class Advisor:
             return None
         verdict = self._verdict(asked, near)
         choice = verdict.advised(self._model) if verdict is not None and verdict.is_sure else None
-        told = f"model: {len(near)} configs that were fast for similar workloads"
+        told = f"model: its scores, and {len(near)} configs that were fast for similar workloads"
         prior = self.prior(asked.task, asked.device)
         return Advice(choice, tuple(near), f"{told}; {self._model.told}", prior)
 

@@ -85,6 +85,8 @@ class CostModel:
     def _of(cls, data: Mapping[str, Any], where: str) -> CostModel:
         columns = _texts(data["columns"], _MOST_COLUMNS)
         machines = [_machine(each) for each in data["machines"][:_MOST_MACHINES]]
+        if len({*columns}) != len(columns):
+            raise ValueError("a column is there twice")
         members, examples = data["members"], data["examples"]
         if not 0 < len(members) <= _MOST_MEMBERS or len(examples) > _MOST_EXAMPLES:
             raise ValueError(f"expected 1 to {_MOST_MEMBERS} members, got {len(members)}")

@@ -51,7 +51,7 @@ def tilewright_explain(
 
 @hookspec(firstresult=True)
 def tilewright_advise(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:
-    """What is known of a task without records: a config to take, and where to start.
+    """What is known of a task without records: a config to take, and what leads tuners.
 
     None where nothing is known of such tasks, or of the device. Asked once for each task of a
     network, and once for each that is tuned. First: models.

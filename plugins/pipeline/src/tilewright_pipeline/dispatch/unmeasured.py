@@ -6,7 +6,6 @@ import random
 from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.task import Task
+
+_MOST = 1e38
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Advice:
 
     choice  a config that it takes to be faster than the fallback, None where it is not sure
     starts  for tuners: points of the space that are likely to be fast, the likeliest first
-    told    one line for people: what the starts rest on
+    told    one line for people: what starts and prior rest on
     prior   for tuners: rates configs; None where it cannot
     """
 
@@ -112,7 +113,8 @@ def _asked(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:
 def _checked(prior: Prior) -> Prior:
     def rated(configs: Sequence[ConfigEntity]) -> Collection[float]:
         scores = prior(configs)
-        if len(scores) != len(configs) or not all(map(isfinite, scores)):
+        is_list = isinstance(scores, Collection) and len(scores) == len(configs)
+        if not is_list or not all(map(_is_score, scores)):
             raise UsageError(
                 f"tilewright_advise: the prior gave {str(scores)[:60]}, expected a finite number "
                 f"for each of {len(configs)} configs",
@@ -121,3 +123,11 @@ def _checked(prior: Prior) -> Prior:
         return scores
 
     return rated
+
+
+def _is_score(value: object) -> bool:
+    """Whether it is a number that models can compute with, in float32."""
+    try:
+        return abs(float(value)) < _MOST  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False

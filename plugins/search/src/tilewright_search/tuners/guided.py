@@ -6,7 +6,6 @@ import logging
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -80,10 +79,10 @@ class GuidedTuner(ABC):
         self._space = context.space
         self._alternatives = {alternative.name for alternative in context.space.alternatives}
         self._unmeasured = Unmeasured(context)
-        saved = self._pretrained(context)
+        self._saved = self._pretrained(context)
         # Whom the user names comes before whom plugins offer.
-        self._starts = context.starts if saved is None else ()
-        self._prior = context.prior if saved is None else partial(saved.score, context.task)
+        self._starts = context.starts if self._saved is None else ()
+        self._prior = context.prior if self._saved is None else None
         self._knobs = self._ranker(context, "knobs", self._prior)
         self._loops = self._ranker(context, "loops") if options.features == "loops" else None
 
@@ -136,10 +135,15 @@ class GuidedTuner(ABC):
         experience, batch, prior = self._knobs.experience, self._options.batch, self._prior
         is_first = experience.trials(self._task) < batch
         starts = list(self._found(self._starts)) if is_first else []
-        if is_first and prior is not None:
+        is_taught = experience.count(self._task, self._alternatives) >= batch
+        if prior is not None and (is_first or not is_taught):
             found = self._foretold(prior, starts, sample, count, generator)
-        elif experience.count(self._task, self._alternatives) >= batch:
+        elif is_taught:
             found = self._ranked(sample, count, generator)
+        elif self._saved is not None:
+            shortlist = sample[: _SHORTLIST * count]
+            scores = self._saved.score(self._task, self._configs(shortlist))
+            found = self._pick(shortlist, _shares(scores), count)
         else:
             # Not the most spread out: these lie at the edges, where tiles are useless.
             found = list(sample)
