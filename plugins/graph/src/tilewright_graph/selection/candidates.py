@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -42,41 +42,50 @@ class Candidate:
     recorded: bool
 
 
+def recorded_candidates(
+    task: Task, context: RunContext, accuracy: Accuracy = "default"
+) -> tuple[Candidate, ...]:
+    """The fastest recorded config for each signature of layouts, fastest first.
+
+    Records count under equal conditions, on this device, of the installed revision of their
+    strategy.
+    """
+    found: dict[object, Candidate] = {}
+    context = context_of(task, context)
+    host = context.host
+    for record, seconds in context.history.ranked(task, _usable(task, context, accuracy)):
+        layouts = host.layouts(task, record.config)
+        candidate = Candidate(record.config, layouts, seconds, recorded=True)
+        found.setdefault(layouts.signature, candidate)
+    return tuple(found.values())
+
+
 def find_candidates(
     task: Task,
     context: RunContext,
     accuracy: Accuracy = "default",
     max_sch_num: int = MAX_SCH_NUM,
 ) -> tuple[Candidate, ...]:
-    """The fastest recorded config for each signature of layouts, fastest first.
+    """The recorded candidates and others worth measuring, fastest first.
 
-    Records count under equal conditions, on this device, of the installed revision of their
-    strategy. Where no record has its layouts, what `compile` would take without records is added
-    with an estimate (the best of the anchor, the fallback), and so is the best config with one knob
+    Where no record has its layouts, what `compile` would take without records is added with an
+    estimate (the best of the anchor, the fallback), and so is the best config with one knob
     changed, as if it were as fast: who chooses it has it measured. What failed is left out, and so
     is all behind the first `max_sch_num`. Where nothing is left, the other strategies' advice is.
     """
+    known = recorded_candidates(task, context, accuracy)
+    found: dict[object, Candidate] = {c.layouts.signature: c for c in known}
     context = context_of(task, context)
     host, history = context.host, context.history
-    space = host.space(task, context.strategies)
-
-    def usable(config: ConfigEntity) -> bool:
-        return space.is_valid(config) and allowed(config.strategy, host, accuracy)
-
-    found: dict[object, Candidate] = {}
-
-    def add(config: ConfigEntity, seconds: float, recorded: bool) -> None:
-        layouts = host.layouts(task, config)
-        found.setdefault(layouts.signature, Candidate(config, layouts, seconds, recorded))
-
-    for record, seconds in history.ranked(task, usable):
-        add(record.config, seconds, recorded=True)
+    usable = _usable(task, context, accuracy)
     failed = history.failed(task, usable)
     kin = history.kin(task, usable)
 
     def guess(config: ConfigEntity, seconds: float) -> None:
         if config not in failed and usable(config):
-            add(config, seconds, recorded=False)
+            layouts = host.layouts(task, config)
+            candidate = Candidate(config, layouts, seconds, recorded=False)
+            found.setdefault(layouts.signature, candidate)
 
     for config in (*([kin.config] if kin else []), fallback_config(task, context, accuracy)):
         guess(config, estimated_seconds(task, context))
@@ -85,9 +94,20 @@ def find_candidates(
             guess(config, estimated_seconds(task, context))
     best = min(found.values(), key=_rank, default=None)
     if best is not None:
-        for config in _neighbours(best.config, space):
+        for config in _neighbours(best.config, host.space(task, context.strategies)):
             guess(config, best.seconds)
     return tuple(sorted(found.values(), key=_rank)[:max_sch_num])
+
+
+def _usable(task: Task, context: RunContext, accuracy: Accuracy) -> Callable[[ConfigEntity], bool]:
+    """Whether a config is a feasible point of the task's space, and allowed."""
+    host = context.host
+    space = host.space(task, context.strategies)
+
+    def usable(config: ConfigEntity) -> bool:
+        return space.is_valid(config) and allowed(config.strategy, host, accuracy)
+
+    return usable
 
 
 def _rank(candidate: Candidate) -> tuple[float, bool]:

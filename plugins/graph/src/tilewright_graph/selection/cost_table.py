@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilewright.errors import UsageError
+from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
-from tilewright_graph.selection.candidates import MAX_SCH_NUM, Accuracy, Candidate, find_candidates
+from tilewright_graph.selection.candidates import (
+    MAX_SCH_NUM,
+    Accuracy,
+    Candidate,
+    estimated_seconds,
+    find_candidates,
+    recorded_candidates,
+)
+from tilewright_graph.selection.prediction import recorded_seconds
 from tilewright_graph.selection.transform_prices import TransformPrices
 from tilewright_pipeline.context.run_context import RunContext
 
@@ -26,6 +35,7 @@ class CostTable:
         self._accuracy = accuracy
         self._max_sch_num = max_sch_num
         self._candidates: dict[Task, tuple[Candidate, ...]] = {}
+        self._recorded: dict[Task, tuple[Candidate, ...]] = {}
         self.prices = TransformPrices.of(context)
 
     def candidates(self, task: Task) -> tuple[Candidate, ...]:
@@ -34,6 +44,20 @@ class CostTable:
         if not found:
             raise UsageError(self._failure(task), remedy="tune it: no other config of it is known")
         return found
+
+    def recorded(self, task: Task) -> tuple[Candidate, ...]:
+        """Those of the candidates that were measured, maybe none."""
+        if task not in self._recorded:
+            every = recorded_candidates(task, self._context, self._accuracy)
+            self._recorded[task] = every[: self._max_sch_num]
+        return self._recorded[task]
+
+    def only(self, task: Task, config: ConfigEntity) -> Candidate:
+        """What a kernel is whose config is given."""
+        known = recorded_seconds(task, config, self._context)
+        seconds = estimated_seconds(task, self._context) if known is None else known
+        layouts = self._context.host.layouts(task, config)
+        return Candidate(config, layouts, seconds, known is not None)
 
     def transform(self, task: Task) -> Candidate | None:
         """The fastest way; priced by the fitted model where nothing was measured."""
@@ -46,6 +70,7 @@ class CostTable:
         """Look these tasks up again, and fit the prices to what is recorded by now."""
         for task in tasks:
             self._candidates.pop(task, None)
+            self._recorded.pop(task, None)
         self.prices = TransformPrices.of(self._context)
 
     def _find(self, task: Task) -> tuple[Candidate, ...]:

@@ -15,6 +15,7 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import GraphRecord
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.selection.agreed_layouts import ApplyAgreed, agreed_configs
 from tilewright_graph.selection.assembly import Assembly, assemble
 from tilewright_graph.selection.candidates import Accuracy, allowed, allowed_space, context_of
 from tilewright_graph.selection.prediction import Prediction, predict
@@ -104,8 +105,13 @@ def dispatch_network(
     less of the network failed without the choice, or the records predict a faster one, it is passed
     over, with a warning. There, what won inside the network counts as what it won over. A choice
     that keeps the network's error within a bound is not passed over for being slower.
+
+    Where that takes layout transforms, kernels without a choice take other records than their best
+    if the records and prices then predict a faster network. By `history` each keeps its best.
     """
     found = _dispatched(extracted, context, accuracy, best)
+    if best == "graph":
+        found = _agreed(found, extracted, accuracy, best)
     if not found.sources[GRAPH_CHOICE]:
         return found
     without = _dispatched(extracted, context, accuracy, "history")
@@ -121,7 +127,26 @@ def dispatch_network(
         found.prediction,
         without.prediction,
     )
-    return without
+    return _agreed(without, extracted, accuracy, "history")
+
+
+def _agreed(
+    found: Dispatched, extracted: ExtractedNetwork, accuracy: Accuracy, best: Best
+) -> Dispatched:
+    """With records that agree on layouts where each kernel's best do not, if that is faster.
+
+    What a frozen run cannot have, transforms without a record, it avoids at any price.
+    """
+    context, answers = found.context, found.answers
+    given = found.entered | {key for key, a in answers.items() if a.source == GRAPH_CHOICE}
+    free = {key for key in answers.keys() - given if answers[key].seconds is not None}
+    if not (free and found.assembly.transforms):
+        return found
+    configs = agreed_configs(extracted, found.configs, free, context, accuracy)
+    agreed = _dispatched(extracted, context, accuracy, best, configs)
+    before, after = found.prediction, agreed.prediction
+    missing = before.share_without_record and not after.share_without_record
+    return agreed if before.beaten_by(after) or (context.frozen and missing) else found
 
 
 def _by_own_times(found: Dispatched, extracted: ExtractedNetwork) -> Prediction:
@@ -147,7 +172,11 @@ def _choices(context: RunContext) -> dict[str, GraphRecord]:
 
 
 def _dispatched(
-    extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy, best: Best
+    extracted: ExtractedNetwork,
+    context: RunContext,
+    accuracy: Accuracy,
+    best: Best,
+    agreed: Mapping[str, ConfigEntity] | None = None,
 ) -> Dispatched:
     answers: dict[str, Answer] = {}
     first = _EnteredContexts(context, accuracy)
@@ -167,6 +196,7 @@ def _dispatched(
     with ExitStack() as stack:
         for own in _contexts(context, accuracy, best):
             stack.enter_context(own)
+        stack.enter_context(ApplyAgreed(agreed or {}, context))
         assembly = assemble(extracted, choose, context.host)
     by_tuner = {key for key, answer in answers.items() if answer.source == GRAPH_CHOICE}
     by_caller &= answers.keys()

@@ -20,7 +20,7 @@ from tilewright.vocabulary.task_set import WeightedTask
 from tilewright_graph.extraction.extraction import ExtractedNetwork, readable_name
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.selection.assembly import Assembly, Call, assemble
-from tilewright_graph.selection.candidates import Candidate, estimated_seconds
+from tilewright_graph.selection.candidates import Candidate
 from tilewright_graph.selection.cost_table import CostTable
 from tilewright_graph.selection.dispatching import Best, Dispatched, dispatch_network, fixed_kernels
 from tilewright_graph.selection.effort import Effort
@@ -215,10 +215,7 @@ class _GraphTuning:
         config = self._fixed.get(kernel.key)
         if config is None:
             return self._free_candidates(kernel.task)
-        known = recorded_seconds(kernel.task, config, self._context)
-        seconds = estimated_seconds(kernel.task, self._context) if known is None else known
-        layouts = self._context.host.layouts(kernel.task, config)
-        return [Candidate(config, layouts, seconds, known is not None)]
+        return [self._table.only(kernel.task, config)]
 
     def _free_candidates(self, task: Task) -> Sequence[Candidate]:
         """Where errors are bounded, also those that are behind others of lower precision."""

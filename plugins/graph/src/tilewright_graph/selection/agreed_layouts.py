@@ -1,0 +1,69 @@
+"""Layouts that the records of a network's kernels agree on, at prices: nothing is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from tilewright.errors import UsageError
+from tilewright.strategies.dispatch import Answer, DispatchContext
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.task import Task
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.extraction.kernel_node import KernelNode
+from tilewright_graph.selection.candidates import Accuracy, Candidate, context_of
+from tilewright_graph.selection.cost_table import CostTable
+from tilewright_graph.selection.layout_problem import layout_problem
+from tilewright_graph.selection.solvers.pbqp import PbqpOptions, PbqpTuner
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest
+
+
+@dataclass(frozen=True, eq=False)
+class ApplyAgreed(DispatchContext):
+    """The records that were chosen together, by node; other nodes are asked outside."""
+
+    configs: Mapping[str, ConfigEntity]
+    context: RunContext
+
+    def find(self, task: Task, node: str | None) -> Answer | None:
+        config = None if node is None else self.configs.get(node)
+        if config is None:
+            return None
+        history = context_of(task, self.context).history
+        return ApplyHistoryBest(history, where=config.__eq__).find(task, None)
+
+
+def agreed_configs(
+    extracted: ExtractedNetwork,
+    known: Mapping[str, ConfigEntity],
+    free: Set[str],
+    context: RunContext,
+    accuracy: Accuracy,
+) -> dict[str, ConfigEntity]:
+    """By key, the free kernels' recorded configs that are fastest with the transforms they need.
+
+    Where each kernel takes its own fastest record, the transforms between them may take more than
+    that gains. What was never measured counts at fitted prices; in a frozen run it counts as what
+    cannot be, so that equal records give equal configs. Empty where no choice is found.
+
+    known   every kernel's config as it is; who is not free keeps it, and who has no record
+    """
+    table = CostTable(context, accuracy)
+
+    def candidates(kernel: KernelNode) -> Sequence[Candidate]:
+        recorded = table.recorded(kernel.task) if kernel.key in free else ()
+        return recorded or (table.only(kernel.task, known[kernel.key]),)
+
+    def seconds(task: Task) -> float | None:
+        way = table.transform(task)
+        usable = way is not None and (way.recorded or not context.frozen)
+        return way.seconds if way is not None and usable else None
+
+    try:
+        problem = layout_problem(extracted, candidates, seconds)
+        solution = PbqpTuner(PbqpOptions()).solve(problem.problem)
+    except (UsageError, ValueError):
+        return {}
+    configs = problem.configs(solution.choice)
+    return {key: config for key, config in configs.items() if key in free}
