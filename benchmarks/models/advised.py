@@ -1,12 +1,13 @@
 """Measures what a model advises for the tasks of networks that it has not seen, on this machine.
 
     uv run python benchmarks/models/advised.py benchmarks/models/{zen3,zen4,emerald_rapids}
-        [--networks resnet-50,bert-base] [--passes 5] [--save FILE]
+        [--networks resnet-50,bert-base] [--machine-left-out] [--passes 5] [--save FILE]
 
-Each network is left out of the training. Measured are the config that the model ranks first of
-what was fast for similar workloads, the one that it chooses, the fallback, and the three that were
-fastest in the data set: in passes, in each of which those of a task follow one another in another
-order, since hosts have slow phases. It wants a data set of this machine, and a quiet machine.
+Each network is left out of the training, or all of this machine. Measured are the config that the
+model ranks first of what was fast for similar workloads, the one that it chooses, the fallback, and
+the three that were fastest in the data set: in passes, in each of which those of a task follow one
+another in another order, since hosts have slow phases. It wants a data set of this machine, and a
+quiet machine.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--networks", help="all of this machine's data set by default")
+    parser.add_argument("--machine-left-out", action="store_true", help="in place of each network")
     parser.add_argument("--passes", type=int, default=5)
     parser.add_argument("--save", type=Path, help="write the figures")
     given = parser.parse_args()
@@ -78,7 +80,13 @@ def main() -> None:
         names = given.networks.split(",") if given.networks else every
         if not names or set(names) - set(every):
             parser.error(f"the folders have trials on this machine of {every}; got {names}")
-        cases = [case for name in names for case in _cases(name, tables, here, host)]
+        processors = {table.device.fingerprint for table in here}
+        if given.machine_left_out:
+            other = _model([t for t in tables if t.device.fingerprint not in processors])
+            models = dict.fromkeys(names, other)
+        else:
+            models = {name: _model([t for t in tables if name not in t.networks]) for name in names}
+        cases = [case for name in names for case in _cases(name, models[name], here, host)]
         seconds = _measured(cases, given.passes, context)
     rows = [_row(name, [c for c in cases if c.network == name], seconds) for name in names]
     print(f"{'not seen':20}  workloads  ranked first  chosen  fallback")
@@ -101,18 +109,20 @@ def _context(host: PluginHost, folder: Path) -> RunContext:
     )
 
 
+def _model(tables: Sequence[TaskTable]) -> CostModel:
+    return CostModel.read(packed(tables, columns_of(tables)), "advised")
+
+
 def _cases(
-    network: str, tables: Sequence[TaskTable], here: Sequence[TaskTable], host: PluginHost
+    network: str, model: CostModel, here: Sequence[TaskTable], host: PluginHost
 ) -> Iterator[Case]:
-    """What a model that learned from the others says of a network's tasks."""
-    others = [table for table in tables if network not in table.networks]
-    model = CostModel.read(packed(others, columns_of(others)), network)
+    """What a model says of a network's tasks."""
     for table in here:
         if network not in table.weights:
             continue
         task, space = table.task, host.space(table.task)
         fallback = host.fallback_config(task, space)
-        advisor = Advisor(model, model.examples[table.machine], host)
+        advisor = Advisor(model, table.machine, host)
         asked = UnmeasuredTask(task, space, fallback, table.device)
         advice = advisor.advice(asked)
         starts = () if advice is None else advice.starts

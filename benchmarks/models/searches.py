@@ -23,7 +23,7 @@ from tilewright.options import Choice
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright_cli.bench.dataset_device import read_device
 from tilewright_models.advisor import Advisor
-from tilewright_models.cost_model import CostModel
+from tilewright_models.cost_model import CostModel, Machine
 from tilewright_records.spaces.recorded_space import RecordedSpace
 from tilewright_search.cli.recorded_spaces import recorded_spaces
 from tilewright_search.cli.searches.comparison import Comparison
@@ -33,6 +33,7 @@ from tilewright_search.cli.searches.tuner_search import tuner_search
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--machine-left-out", action="store_true", help="that of the first folder")
     parser.add_argument("--spaces", help="as of `bench tuners`; all installed ones by default")
     parser.add_argument("--tuners", default="xgb,evolutionary")
     parser.add_argument("--seeds", type=int, default=20)
@@ -41,12 +42,12 @@ def main() -> None:
     given = parser.parse_args()
     host = PluginHost.load()
     spaces = recorded_spaces(given.spaces)
-    model = _model(given.folders, [*spaces, *recorded_spaces(None)])
+    learned = given.folders[given.machine_left_out :]
+    model = _model(learned, [*spaces, *recorded_spaces(None)])
     device = read_device(given.folders[0])
-    (examples, *_) = model.examples.values()
-    advisor = Advisor(model, examples, host)
 
     def lead(space: RecordedSpace) -> tuple[tuple[ConfigEntity, ...], Prior | None]:
+        advisor = Advisor(model, Machine.of(device, space.task.target), host)
         starts = advisor.starts(space.task, space.space)
         return starts, advisor.prior(space.task, device) if starts else None
 

@@ -47,13 +47,37 @@ def test_what_was_fast_for_a_similar_workload_is_chosen(advice):
 
 
 def test_nothing_is_advised_for_what_the_model_does_not_know(advice, model):
-    assert advice(device=Device("toy", {"model": "another"})) is None
-    assert advice(device=Device("none")) is None
-    for change in ({"target": "toy:threads=2"}, {"l1_bytes": 1}, {"l2_bytes": 1}):
-        assert advice(machines=[machine(**change)]) is None
-    assert advice(machines=[machine(), machine("another")]) is not None
+    for target in ("toy:threads=2", "toyed:threads=1"):
+        assert advice(machines=[machine(target=target)]) is None
     other = model["examples"][0]["workload"] | {"operator": "toymul"}
     assert advice(examples=[{**model["examples"][0], "workload": other}]) is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"model": "another"}, {"l1_bytes": 1}, {"l2_bytes": 1}, {"target": "toy:isa=x"}]
+)
+def test_what_was_fast_on_other_machines_is_advised_for_one_that_it_does_not_know(advice, change):
+    found = advice(machines=[machine(**change)])
+    assert found.choice.config == advice().choice.config
+    assert found.choice.source.endswith("9 trials of 1 workloads, none on this machine")
+    assert found.told.endswith("9 trials of 1 workloads, none on this machine")
+    assert "none on this machine" not in advice().told + advice().choice.source
+
+
+def test_of_several_other_machines_all_are_looked_at_in_turns(advice, model):
+    (known,) = model["examples"]
+    fast = [ConfigEntity("toy.loop", {"unroll": unroll, "width": 31}) for unroll in (8, 4, 2)]
+    examples = [
+        {**known, "machine": place, "configs": [config.to_json()]}
+        for place, config in enumerate(fast)
+    ]
+    others = [machine("first"), machine("second"), machine("third", target="toy:threads=2")]
+    found = advice(machines=others, examples=examples)
+    assert [start["unroll"] for start in found.starts] == [8, 4]
+    assert [
+        start["unroll"]
+        for start in advice(machines=[*others[:2], machine()], examples=examples).starts
+    ] == [2]
 
 
 def test_no_config_is_advised_where_members_disagree_or_little_is_gained(advice):

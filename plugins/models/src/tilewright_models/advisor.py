@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.task import Task
     from tilewright_models.cost_model import CostModel
-    from tilewright_models.examples import Example, Examples
+    from tilewright_models.examples import Example
     from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
     from tilewright_search.models.features import Floats
 
@@ -52,11 +53,11 @@ class Verdict:
         """Whether it is worth leaving the fallback for: all members but one at most agree."""
         return self.gain >= LEAST_GAIN and self.agree >= self.members - 1
 
-    def advised(self, model: CostModel) -> Advised:
+    def advised(self, told: str) -> Advised:
         """The config, with what it rests on."""
         source = (
             f"model: {self.gain:.2f} times as fast as the fallback, say {self.agree} of "
-            f"{self.members}, as was fast for {self.near.workload}; {model.told}"
+            f"{self.members}, as was fast for {self.near.workload}; {told}"
         )
         return Advised(self.config, None, source)
 
@@ -65,11 +66,15 @@ class Advisor:
     """Chooses among what was fast for similar workloads, moved to the nearest points of the space.
 
     Only configs count that read and write the layouts of the fallback: any other may cost
-    transforms, which a model of single kernels does not see.
+    transforms, which a model of single kernels does not see. For a machine that it has not learned
+    from, it looks at the similar workloads of every machine with equal threads.
     """
 
-    def __init__(self, model: CostModel, examples: Examples, host: PluginHost) -> None:
-        self._model, self._examples, self._host = model, examples, host
+    def __init__(self, model: CostModel, machine: Machine, host: PluginHost) -> None:
+        self._model, self._host = model, host
+        self._examples = model.examples_for(machine)
+        known = machine in model.examples
+        self._told = model.told if known else f"{model.told}, none on this machine"
 
     def advice(self, asked: UnmeasuredTask) -> Advice | None:
         """What the model says of a task, None where nothing similar was measured."""
@@ -77,10 +82,10 @@ class Advisor:
         if not near:  # it has not learned from such tasks
             return None
         verdict = self._verdict(asked, near)
-        choice = verdict.advised(self._model) if verdict is not None and verdict.is_sure else None
+        choice = verdict.advised(self._told) if verdict is not None and verdict.is_sure else None
         told = f"model: its scores, and {len(near)} configs that were fast for similar workloads"
         prior = self.prior(asked.task, asked.device)
-        return Advice(choice, tuple(near), f"{told}; {self._model.told}", prior)
+        return Advice(choice, tuple(near), f"{told}; {self._told}", prior)
 
     def prior(self, task: Task, device: Device) -> Prior:
         """What the mean member takes configs of a task to be."""
@@ -125,7 +130,9 @@ class Advisor:
 
     def _moved(self, task: Task, space: ConfigSpace) -> Iterator[tuple[Example, ConfigEntity]]:
         alternatives = {alternative.name: alternative for alternative in space.alternatives}
-        for example in self._examples.most_similar(task.workload, NEAR):
+        similar = (examples.most_similar(task.workload, NEAR) for examples in self._examples)
+        in_turns = chain.from_iterable(zip_longest(*similar))
+        for example in filter(None, in_turns):
             for config in map(self._host.present, example.configs):
                 alternative = alternatives.get(config.strategy)
                 moved = None if alternative is None else nearest(alternative, config.values)
@@ -134,6 +141,6 @@ class Advisor:
 
 
 def advise(asked: UnmeasuredTask, host: PluginHost, model: CostModel) -> Advice | None:
-    """What the model says where it learned from such a machine, and from tasks like this one."""
-    examples = model.examples.get(Machine.of(asked.device, asked.task.target))
-    return None if examples is None else Advisor(model, examples, host).advice(asked)
+    """What the model says where it learned from tasks like this one."""
+    machine = Machine.of(asked.device, asked.task.target)
+    return Advisor(model, machine, host).advice(asked)

@@ -12,6 +12,7 @@ import numpy as np
 
 from tilewright.errors import UsageError
 from tilewright.reading import read_file
+from tilewright.vocabulary.target import Target
 from tilewright_models.columns import VERSION
 from tilewright_models.examples import Examples
 from tilewright_models.model_file import decoded, remedy, unpacked
@@ -19,7 +20,6 @@ from tilewright_models.trees import Trees
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.device import Device
-    from tilewright.vocabulary.target import Target
     from tilewright_search.models.features import Floats
 
 FORMAT = 2
@@ -45,6 +45,11 @@ class Machine:
         l1, l2 = (int(known.get(name, 0)) for name in ("l1_bytes", "l2_bytes"))
         return cls(str(known.get("model", "")), l1, l2, str(target))
 
+    def resembles(self, other: Machine) -> bool:
+        """Whether what was fast on the other may be tried: kind of target and threads are equal."""
+        own, others = Target.parse(self.target), Target.parse(other.target)
+        return (own.kind, own.threads) == (others.kind, others.threads)
+
 
 @dataclass(frozen=True)
 class CostModel:
@@ -63,6 +68,13 @@ class CostModel:
     def scores(self, rows: Floats) -> Floats:
         """Of each member and row, of shape (members, rows): ln(best seconds / seconds)."""
         return np.stack([member.sums(rows) for member in self.members])
+
+    def examples_for(self, machine: Machine) -> tuple[Examples, ...]:
+        """That machine's, or where there are none those of every machine that it resembles."""
+        own = self.examples.get(machine)
+        if own is not None:
+            return (own,)
+        return tuple(each for known, each in self.examples.items() if machine.resembles(known))
 
     @classmethod
     def read(cls, packed: bytes, where: str) -> CostModel:
@@ -109,8 +121,10 @@ def packaged_model() -> CostModel:
 
 
 def _machine(data: Mapping[str, Any]) -> Machine:
-    l1, l2 = int(data["l1_bytes"]), int(data["l2_bytes"])
-    return Machine(str(data["model"]), l1, l2, str(data["target"]))
+    l1, l2, target = int(data["l1_bytes"]), int(data["l2_bytes"]), str(data["target"])
+    if Target.parse(target).threads < 1:
+        raise ValueError(f"expected a target, got {target[:40]}")
+    return Machine(str(data["model"]), l1, l2, target)
 
 
 def _place(data: Any, count: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from tilewright.errors import UsageError
+from tilewright.options import DEFAULT
 from tilewright.strategies.dispatch import Answer, DispatchContext
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
@@ -13,8 +14,8 @@ from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.selection.candidates import Accuracy, Candidate, context_of
 from tilewright_graph.selection.cost_table import CostTable
+from tilewright_graph.selection.graph_problem import GraphTuner
 from tilewright_graph.selection.layout_problem import layout_problem
-from tilewright_graph.selection.solvers.pbqp import PbqpOptions, PbqpTuner
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest
 
@@ -60,10 +61,11 @@ def agreed_configs(
         usable = way is not None and (way.recorded or not context.frozen)
         return way.seconds if way is not None and usable else None
 
+    tuner: GraphTuner = context.host.choose("graph_tuner", DEFAULT, context.host)
     try:
         problem = layout_problem(extracted, candidates, seconds)
-        solution = PbqpTuner(PbqpOptions()).solve(problem.problem)
+        solution = problem.problem.checked(tuner.solve(problem.problem))
     except (UsageError, ValueError):
         return {}
-    configs = problem.configs(solution.choice)
+    configs = {} if solution is None else problem.configs(solution.choice)
     return {key: config for key, config in configs.items() if key in free}
