@@ -80,9 +80,8 @@ def main() -> None:
         names = given.networks.split(",") if given.networks else every
         if not names or set(names) - set(every):
             parser.error(f"the folders have trials on this machine of {every}; got {names}")
-        processors = {table.device.fingerprint for table in here}
         if given.machine_left_out:
-            other = _model([t for t in tables if t.device.fingerprint not in processors])
+            other = _model([t for t in tables if t.machine.processor != machine.processor])
             models = dict.fromkeys(names, other)
         else:
             models = {name: _model([t for t in tables if name not in t.networks]) for name in names}

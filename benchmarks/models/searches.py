@@ -1,10 +1,11 @@
 """Trials of a search on recorded spaces, with and without a model that leads its first proposals.
 
     uv run python benchmarks/models/searches.py benchmarks/models/zen3 [--spaces '*-zen3']
+        [--machine-left-out]
 
 The model learns from the trials of all folders, less those of workloads that have a recorded space,
-whatever their epilogue. Every space is taken to be of the first folder's device, also where it is
-not, and starts are what was fast there with the first number of threads that was measured.
+whatever their epilogue, and less those of the first folder's processor if it is left out. Every
+space is taken to be of the first folder's device, also where it is not.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from pathlib import Path
 
 from fitting import columns_of
 from train import packed, tables_of
+from trials import TaskTable
 
 from tilewright.host.contexts import Prior
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
 from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.target import Target
 from tilewright_cli.bench.dataset_device import read_device
 from tilewright_models.advisor import Advisor
 from tilewright_models.cost_model import CostModel, Machine
@@ -42,9 +45,12 @@ def main() -> None:
     given = parser.parse_args()
     host = PluginHost.load()
     spaces = recorded_spaces(given.spaces)
-    learned = given.folders[given.machine_left_out :]
-    model = _model(learned, [*spaces, *recorded_spaces(None)])
     device = read_device(given.folders[0])
+    tables = tables_of(given.folders)
+    if given.machine_left_out:
+        own = Machine.of(device, Target("x86")).processor
+        tables = [table for table in tables if table.machine.processor != own]
+    model = _model(tables, [*spaces, *recorded_spaces(None)])
 
     def lead(space: RecordedSpace) -> tuple[tuple[ConfigEntity, ...], Prior | None]:
         advisor = Advisor(model, Machine.of(device, space.task.target), host)
@@ -65,10 +71,10 @@ def main() -> None:
         given.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
 
-def _model(folders: Sequence[Path], spaces: Sequence[RecordedSpace]) -> CostModel:
+def _model(tables: Sequence[TaskTable], spaces: Sequence[RecordedSpace]) -> CostModel:
     anchors = {space.task.workload.anchor_key for space in spaces}
-    tables = [t for t in tables_of(folders) if t.task.workload.anchor_key not in anchors]
-    return CostModel.read(packed(tables, columns_of(tables)), str(folders[0]))
+    kept = [table for table in tables if table.task.workload.anchor_key not in anchors]
+    return CostModel.read(packed(kept, columns_of(kept)), "searches")
 
 
 if __name__ == "__main__":

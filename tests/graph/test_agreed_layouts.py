@@ -1,4 +1,4 @@
-"""Networks that were tuned, but not by graph-tune: whose records agree on layouts compile by those."""
+"""Networks that were tuned without graph-tune: records are taken that are fastest together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tilewright.errors import UsageError
 from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.record import GraphRecord
+from tilewright.vocabulary.record import ErrorBound, GraphRecord
 from tilewright_graph.compiled.compile import compile_network
 from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.extraction.transforms import TRANSFORM
@@ -17,13 +17,21 @@ from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.reports.explanation import Explainer
 from tilewright_graph.selection.assembly import assemble
 from tilewright_graph.selection.dispatching import dispatch_network
+from tilewright_graph.selection.graph_problem import InfeasibleProblemError
 from tilewright_graph.selection.prediction import predict
+from tilewright_graph.selection.solvers.pbqp import PbqpTuner
 from tilewright_pipeline.dispatch.contexts import ApplyFixedConfig
 from tilewright_tensor.operators.operators import Operators
 
 
 def block(size):
     return ConfigEntity("paper", {"block": size})
+
+
+@pytest.fixture
+def context(context):
+    """On a device whose bandwidth is known."""
+    return replace(context, device=replace(context.device, bandwidth={1: 1e10}))
 
 
 @pytest.fixture
@@ -101,6 +109,62 @@ def test_no_other_records_are_predicted_to_be_faster(chain, context, record, tra
     assert found.prediction.seconds == pytest.approx(least)
 
 
+def test_where_nothing_tells_what_transforms_cost_each_kernel_keeps_its_best(
+    clash, context, transforms
+):
+    unknown = replace(context, device=replace(context.device, bandwidth={}))
+    assert blocks(clash, dispatch_network(clash, unknown, "default")) == [8, 4, 8]
+    transforms(clash, 1e-6)
+    assert blocks(clash, dispatch_network(clash, unknown, "default")) == [1, 1, 1]
+
+
+def test_records_of_strategies_that_the_accuracy_refuses_are_not_taken(residual, context, record):
+    every = replace(context, strategies="*")
+    extracted = extract(residual, context.target, Operators.of(context.host))
+    convolutions = [k for k in extracted.kernels if k.task.workload.operator == "conv2d"]
+    for place, kernel in enumerate(convolutions):
+        record(kernel.task, (8, 4)[place % 2], 1e-6)
+        record(kernel.task, 1, 1.2e-6)
+        record(kernel.task, ConfigEntity("pencil"), 1e-7)
+
+    def strategies(accuracy):
+        configs = dispatch_network(extracted, every, accuracy).configs
+        return {configs[kernel.key].strategy for kernel in convolutions}
+
+    assert strategies("strict") == {"paper"}
+    assert "pencil" in strategies("default")
+
+
+@pytest.mark.parametrize("error", [ValueError("none found"), InfeasibleProblemError("none is")])
+def test_where_the_graph_tuner_finds_nothing_each_kernel_keeps_its_best(
+    clash, context, monkeypatch, error
+):
+    def solve(_self, _problem):
+        raise error
+
+    monkeypatch.setattr(PbqpTuner, "solve", solve)
+    assert blocks(clash, dispatch_network(clash, context, "default")) == [8, 4, 8]
+
+
+def test_beside_a_choice_within_a_bound_on_the_error_records_stay_as_they_are(clash, context):
+    first, *_ = clash.kernels
+    choice = GraphRecord(
+        first.key,
+        first.task,
+        block(1),
+        "paper",
+        context.device.fingerprint,
+        1,
+        bound=ErrorBound(1e-2, {}),
+    )
+    context.store.append([choice])
+    lower = replace(context, host=context.host.at_precision("bfloat16"))
+    found = dispatch_network(clash, lower, "default")
+    assert found.max_error == 1e-2
+    assert blocks(clash, found) == [1, 4, 8]
+    assert blocks(clash, dispatch_network(clash, context, "default")) == [1, 1, 1]
+
+
 def test_history_by_itself_keeps_each_best(clash, context):
     assert blocks(clash, dispatch_network(clash, context, "default", "history")) == [8, 4, 8]
 
@@ -174,6 +238,25 @@ def test_a_frozen_run_avoids_transforms_without_a_record_at_any_price(chain, con
     assert blocks(chain, dispatch_network(chain, context, "default")) == [8, 4, 8]
     frozen = replace(context, frozen="sha256:" + "0" * 64)
     compiled, report = compile_network(chain, frozen)
+    assert report.transforms == 0
+    compiled.close()
+
+
+def test_a_frozen_run_does_so_around_a_config_of_the_callers_without_a_record(
+    chain, context, record
+):
+    first, *others = chain.kernels
+    for kernel, fast in zip(others, (8, 4), strict=True):
+        for size in (1, 4, 8):
+            record(kernel.task, size, 1e-9 if size == fast else 1.0)
+
+    class First(ApplyFixedConfig):
+        def find(self, task, node):
+            return super().find(task, node) if node == first.key else None
+
+    frozen = replace(context, frozen="sha256:" + "0" * 64)
+    with First(context.host, "paper"):
+        compiled, report = compile_network(chain, frozen)
     assert report.transforms == 0
     compiled.close()
 

@@ -59,9 +59,9 @@ def test_nothing_is_advised_for_what_the_model_does_not_know(advice, model):
 def test_what_was_fast_on_other_machines_is_advised_for_one_that_it_does_not_know(advice, change):
     found = advice(machines=[machine(**change)])
     assert found.choice.config == advice().choice.config
-    assert found.choice.source.endswith("9 trials of 1 workloads, none on this machine")
-    assert found.told.endswith("9 trials of 1 workloads, none on this machine")
-    assert "none on this machine" not in advice().told + advice().choice.source
+    assert found.choice.source.endswith("9 trials of 1 workloads, none of this machine and target")
+    assert found.told.endswith("9 trials of 1 workloads, none of this machine and target")
+    assert "none of this machine and target" not in advice().told + advice().choice.source
 
 
 def test_of_several_other_machines_all_are_looked_at_in_turns(advice, model):

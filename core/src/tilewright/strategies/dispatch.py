@@ -47,7 +47,7 @@ class DispatchContext(ABC):
     def query(self, task: Task, node: str | None = None) -> Answer | None:
         """The answer of this context or of the nearest one around it that has one.
 
-        `node` names a node of a network (see `GraphRecord`); only ApplyGraphBest looks at it.
+        `node` names a node of a network (see `GraphRecord`); most contexts do not look at it.
         """
         entered = _stack.get()
         outer = entered[: _last(entered, self)] if self in entered else ()

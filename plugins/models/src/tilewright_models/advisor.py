@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tilewright_search.models.features import Floats
 
 NEAR = 6
-"""Measured workloads whose best configs are looked at, at most."""
+"""Workloads of a machine whose best configs are looked at, at most."""
 LEAST_GAIN = 1.05
 """Less is not worth leaving the fallback for: a model errs by more."""
 
@@ -74,7 +74,7 @@ class Advisor:
         self._model, self._host = model, host
         self._examples = model.examples_for(machine)
         known = machine in model.examples
-        self._told = model.told if known else f"{model.told}, none on this machine"
+        self._told = model.told if known else f"{model.told}, none of this machine and target"
 
     def advice(self, asked: UnmeasuredTask) -> Advice | None:
         """What the model says of a task, None where nothing similar was measured."""

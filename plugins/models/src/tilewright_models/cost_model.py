@@ -38,6 +38,11 @@ class Machine:
     l2_bytes: int
     target: str
 
+    @property
+    def processor(self) -> tuple[str, int, int]:
+        """All but the target."""
+        return self.model, self.l1_bytes, self.l2_bytes
+
     @classmethod
     def of(cls, device: Device, target: Target) -> Machine:
         """A device that code for a target runs on."""
@@ -46,7 +51,10 @@ class Machine:
         return cls(str(known.get("model", "")), l1, l2, str(target))
 
     def resembles(self, other: Machine) -> bool:
-        """Whether what was fast on the other may be tried: kind of target and threads are equal."""
+        """Whether what was fast on the other may be fast here: equal kind of target and threads.
+
+        With other threads other configs are fast, as was measured; instruction sets matter less.
+        """
         own, others = Target.parse(self.target), Target.parse(other.target)
         return (own.kind, own.threads) == (others.kind, others.threads)
 
@@ -70,7 +78,7 @@ class CostModel:
         return np.stack([member.sums(rows) for member in self.members])
 
     def examples_for(self, machine: Machine) -> tuple[Examples, ...]:
-        """That machine's, or where there are none those of every machine that it resembles."""
+        """A known machine's own, for any other those of every one that it resembles."""
         own = self.examples.get(machine)
         if own is not None:
             return (own,)

@@ -29,7 +29,11 @@ from tilewright_graph.selection.dispatching import (
     Dispatched,
     dispatch_network,
 )
-from tilewright_graph.selection.prediction import Prediction, recorded_seconds
+from tilewright_graph.selection.prediction import (
+    Prediction,
+    recorded_seconds,
+    unrecorded_transforms,
+)
 from tilewright_pipeline.context.frozen import refuse_missing
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_tensor.operators.operators import Operators
@@ -86,10 +90,11 @@ def refuse_unrecorded(
     The layout transforms are listed once the kernels have their records.
     """
     refuse_missing((one for pair in networks for one in _unrecorded(*pair)), context)
+    text = context.host.reference(TRANSFORM).format
     transforms = (
-        one
+        (call.node, text(call.task.workload))
         for _, dispatched in networks
-        for one in _unrecorded_transforms(dispatched.assembly, context)
+        for call in unrecorded_transforms(dispatched.assembly.calls, context)
     )
     refuse_missing(transforms, context, "measure these layout transforms by graph-tune")
 
@@ -125,14 +130,6 @@ def _unrecorded(extracted: ExtractedNetwork, dispatched: Dispatched) -> Iterator
         if not known and kernel.key not in dispatched.entered:
             reference = dispatched.context.host.reference(kernel.task.workload.operator)
             yield kernel.name, reference.format(kernel.task.workload)
-
-
-def _unrecorded_transforms(assembly: Assembly, context: RunContext) -> Iterator[tuple[str, str]]:
-    """(name, text of its task) of each layout transform whose config no record has."""
-    for call in assembly.calls:
-        transform = call.task.workload.operator == TRANSFORM
-        if transform and recorded_seconds(call.task, call.config, context) is None:
-            yield call.node, context.host.reference(TRANSFORM).format(call.task.workload)
 
 
 def link_assembly(

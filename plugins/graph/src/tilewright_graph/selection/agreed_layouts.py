@@ -1,9 +1,9 @@
-"""Layouts that the records of a network's kernels agree on, at prices: nothing is measured."""
+"""Records of a network's kernels that are fastest together; nothing is measured for that."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilewright.errors import UsageError
 from tilewright.options import DEFAULT
@@ -22,17 +22,24 @@ from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest
 
 @dataclass(frozen=True, eq=False)
 class ApplyAgreed(DispatchContext):
-    """The records that were chosen together, by node; other nodes are asked outside."""
+    """The records that were chosen together, by node; other nodes are asked outside.
+
+    known   what it answered
+    """
 
     configs: Mapping[str, ConfigEntity]
     context: RunContext
+    known: dict[tuple[Task, ConfigEntity], Answer | None] = field(default_factory=dict)
 
     def find(self, task: Task, node: str | None) -> Answer | None:
         config = None if node is None else self.configs.get(node)
         if config is None:
             return None
-        history = context_of(task, self.context).history
-        return ApplyHistoryBest(history, where=config.__eq__).find(task, None)
+        if (task, config) not in self.known:
+            history = context_of(task, self.context).history
+            answer = ApplyHistoryBest(history, where=config.__eq__).find(task, None)
+            self.known[task, config] = answer
+        return self.known[task, config]
 
 
 def agreed_configs(
@@ -45,12 +52,16 @@ def agreed_configs(
     """By key, the free kernels' recorded configs that are fastest with the transforms they need.
 
     Where each kernel takes its own fastest record, the transforms between them may take more than
-    that gains. What was never measured counts at fitted prices; in a frozen run it counts as what
-    cannot be, so that equal records give equal configs. Empty where no choice is found.
+    that gains. Transforms without a record count at prices fitted to those that have one, else by
+    the device's bandwidth; in a frozen run they count as impossible, so that equal records give
+    equal configs. Empty where no choice is found, or nothing that was measured tells prices.
 
-    known   every kernel's config as it is; who is not free keeps it, and who has no record
+    known   every kernel's present config; those that are not free, or have no record, keep it
     """
     table = CostTable(context, accuracy)
+    priced = table.prices.fitted or context.target.threads in context.device.bandwidth
+    if not (priced or context.frozen):
+        return {}
 
     def candidates(kernel: KernelNode) -> Sequence[Candidate]:
         recorded = table.recorded(kernel.task) if kernel.key in free else ()

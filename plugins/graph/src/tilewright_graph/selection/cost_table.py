@@ -46,14 +46,14 @@ class CostTable:
         return found
 
     def recorded(self, task: Task) -> tuple[Candidate, ...]:
-        """Those of the candidates that were measured, maybe none."""
+        """The measured candidates; may be empty."""
         if task not in self._recorded:
             every = recorded_candidates(task, self._context, self._accuracy)
             self._recorded[task] = every[: self._max_sch_num]
         return self._recorded[task]
 
     def only(self, task: Task, config: ConfigEntity) -> Candidate:
-        """What a kernel is whose config is given."""
+        """The one candidate of a kernel whose config is given."""
         known = recorded_seconds(task, config, self._context)
         seconds = estimated_seconds(task, self._context) if known is None else known
         layouts = self._context.host.layouts(task, config)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.selection.agreed_layouts import ApplyAgreed, agreed_configs
 from tilewright_graph.selection.assembly import Assembly, assemble
 from tilewright_graph.selection.candidates import Accuracy, allowed, allowed_space, context_of
-from tilewright_graph.selection.prediction import Prediction, predict
+from tilewright_graph.selection.prediction import Prediction, predict, unrecorded_transforms
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.dispatch.contexts import ApplyGraphBest, ApplyHistoryBest, asked_first
 from tilewright_pipeline.dispatch.unmeasured import Advised, unmeasured
@@ -102,23 +102,26 @@ def dispatch_network(
 
     First are asked the contexts that the caller has entered. Else a node takes the graph tuner's
     choice, else the best record of its task, else the best of its anchor, else the fallback. Where
-    less of the network failed without the choice, or the records predict a faster one, it is passed
-    over, with a warning. There, what won inside the network counts as what it won over. A choice
-    that keeps the network's error within a bound is not passed over for being slower.
+    less of the network failed without the choice, or the best records predict a faster one, it is
+    passed over, with a warning. There, what won inside the network counts as what it won over. A
+    choice that keeps the network's error within a bound is not passed over for being slower.
 
-    Where that takes layout transforms, kernels without a choice take other records than their best
-    if the records and prices then predict a faster network. By `history` each keeps its best.
+    Where these configs need layout transforms, kernels without a choice take other records than
+    their best if a faster network is then predicted. By `history` each keeps its best.
     """
-    found = _dispatched(extracted, context, accuracy, best)
+    every = _contexts(context, accuracy)
+    contexts = every[: 1 + ("fallback", "history", "graph").index(best)]
+    found = _dispatched(extracted, context, accuracy, contexts)
     if best == "graph":
-        found = _agreed(found, extracted, accuracy, best)
+        found = _agreed(found, extracted, accuracy, contexts)
     if not found.sources[GRAPH_CHOICE]:
         return found
-    without = _dispatched(extracted, context, accuracy, "history")
+    without = _dispatched(extracted, context, accuracy, every[:-1])
     if not _by_own_times(found, extracted).beaten_by(without.prediction):
         return found
     if found.max_error is not None and found.prediction.failed <= without.prediction.failed:
         return found
+    without = _agreed(without, extracted, accuracy, every[:-1])
     _log.warning(
         "%s: passed over the graph choice in %s, as what can be used of it is beaten: "
         "%s predicted, %s without it; run graph-tune with these options to choose anew",
@@ -127,26 +130,32 @@ def dispatch_network(
         found.prediction,
         without.prediction,
     )
-    return _agreed(without, extracted, accuracy, "history")
+    return without
 
 
 def _agreed(
-    found: Dispatched, extracted: ExtractedNetwork, accuracy: Accuracy, best: Best
+    found: Dispatched,
+    extracted: ExtractedNetwork,
+    accuracy: Accuracy,
+    contexts: Sequence[DispatchContext],
 ) -> Dispatched:
     """With records that agree on layouts where each kernel's best do not, if that is faster.
 
-    What a frozen run cannot have, transforms without a record, it avoids at any price.
+    A frozen run avoids transforms without a record, which it cannot have, at any price. Beside
+    choices that keep an error within a bound, records stay as they are: others may err more.
     """
     context, answers = found.context, found.answers
     given = found.entered | {key for key, a in answers.items() if a.source == GRAPH_CHOICE}
     free = {key for key in answers.keys() - given if answers[key].seconds is not None}
-    if not (free and found.assembly.transforms):
+    if not (free and found.assembly.transforms) or found.max_error is not None:
         return found
     configs = agreed_configs(extracted, found.configs, free, context, accuracy)
-    agreed = _dispatched(extracted, context, accuracy, best, configs)
-    before, after = found.prediction, agreed.prediction
-    missing = before.share_without_record and not after.share_without_record
-    return agreed if before.beaten_by(after) or (context.frozen and missing) else found
+    if all(found.configs[key] == config for key, config in configs.items()):
+        return found
+    agreed = _dispatched(extracted, context, accuracy, contexts, configs)
+    if context.frozen and any(unrecorded_transforms(found.assembly.calls, context)):
+        return agreed
+    return agreed if found.prediction.beaten_by(agreed.prediction) else found
 
 
 def _by_own_times(found: Dispatched, extracted: ExtractedNetwork) -> Prediction:
@@ -175,7 +184,7 @@ def _dispatched(
     extracted: ExtractedNetwork,
     context: RunContext,
     accuracy: Accuracy,
-    best: Best,
+    contexts: Sequence[DispatchContext],
     agreed: Mapping[str, ConfigEntity] | None = None,
 ) -> Dispatched:
     answers: dict[str, Answer] = {}
@@ -194,7 +203,7 @@ def _dispatched(
         return answer.config
 
     with ExitStack() as stack:
-        for own in _contexts(context, accuracy, best):
+        for own in contexts:
             stack.enter_context(own)
         stack.enter_context(ApplyAgreed(agreed or {}, context))
         assembly = assemble(extracted, choose, context.host)
@@ -289,7 +298,7 @@ class _History(DispatchContext):
         ).find(task, None)
 
 
-def _contexts(context: RunContext, accuracy: Accuracy, best: Best) -> tuple[DispatchContext, ...]:
+def _contexts(context: RunContext, accuracy: Accuracy) -> tuple[DispatchContext, ...]:
     """From the outermost in."""
     host = context.host
     graph = ApplyGraphBest(
@@ -300,5 +309,4 @@ def _contexts(context: RunContext, accuracy: Accuracy, best: Best) -> tuple[Disp
             and host.space(task, context_of(task, context).strategies).is_valid(config)
         ),
     )
-    every = (_Fallback(context, accuracy), _History(context, accuracy), graph)
-    return every[: 1 + ("fallback", "history", "graph").index(best)]
+    return _Fallback(context, accuracy), _History(context, accuracy), graph

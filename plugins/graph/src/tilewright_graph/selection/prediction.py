@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tilewright.roles import Ranked
@@ -69,6 +69,14 @@ def recorded_seconds(task: Task, config: ConfigEntity, context: RunContext) -> f
 def recorded(task: Task, config: ConfigEntity, context: RunContext) -> Ranked | None:
     """The last record of exactly this config, with the time that it is taken to need."""
     return next(iter(context.history.ranked(task, config.__eq__)), None)
+
+
+def unrecorded_transforms(calls: Iterable[Call], context: RunContext) -> Iterator[Call]:
+    """The layout transforms whose config no record has."""
+    for call in calls:
+        transform = call.task.workload.operator == TRANSFORM
+        if transform and recorded_seconds(call.task, call.config, context) is None:
+            yield call
 
 
 def has_failed(task: Task, config: ConfigEntity, context: RunContext) -> bool:

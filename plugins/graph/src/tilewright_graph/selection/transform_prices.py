@@ -54,6 +54,8 @@ class TransformPrices:
     A family is a pair of layouts (`NCHW` to `NCHW16c`); where it has too few records, all that
     differ from it in the sizes of blocks; then all transforms; then an estimate from the device's
     bandwidth.
+
+    fitted  whether any record is behind it
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class TransformPrices:
         for task, seconds in measured:
             for family in _families(task):
                 points[family].append((moved_bytes(task), seconds))
+        self.fitted = bool(points)
         self._lines = {family: Line.fit(own) for family, own in points.items()}
         self._estimate = estimate
 
