@@ -47,6 +47,11 @@ class Page(HTMLParser):
         """All that is to be read, on one line."""
         return " ".join(" ".join(self.words).split())
 
+    def shows(self, value):
+        """Whether one of its numbers is this one to four digits, to whichever side a tie rounds."""
+        numbers = map(float, re.findall(r"\d+(?:\.\d+)?", self.text))
+        return any(abs(number - value) <= 0.51e-3 * value for number in numbers)
+
     @property
     def sections(self):
         """The fragments of its parts, in order."""

@@ -13,7 +13,6 @@ from page_reader import Page
 
 import tilewright
 from tilewright.host.plugin_host import PluginHost
-from tilewright_pipeline.context.time_text import significant_text
 from tilewright_pipeline.run.run_report import SCHEMA_FILE
 from tilewright_report.charts.parallel import parallel
 from tilewright_report.data.run_folder import read_run
@@ -61,10 +60,10 @@ def test_the_stage_has_written_it(result):
 
 def test_it_says_what_was_run_and_measured(page, report):
     ours = report["benchmark"][0]["tilewright"]
+    assert page.shows(ours["median_ms"] * 1e3)  # in microseconds, so short is it
     for told in (
         report["target"],
         "onnxruntime",
-        significant_text(ours["median_ms"] * 1e3),  # in microseconds, so short is it
         "seed",
         "tiny.onnx",
     ):
