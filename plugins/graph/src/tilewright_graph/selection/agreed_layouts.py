@@ -44,7 +44,7 @@ class ApplyAgreed(DispatchContext):
 
 def agreed_configs(
     extracted: ExtractedNetwork,
-    known: Mapping[str, ConfigEntity],
+    present: Mapping[str, ConfigEntity],
     free: Set[str],
     context: RunContext,
     accuracy: Accuracy,
@@ -56,7 +56,7 @@ def agreed_configs(
     the device's bandwidth; in a frozen run they count as impossible, so that equal records give
     equal configs. Empty where no choice is found, or nothing that was measured tells prices.
 
-    known   every kernel's present config; those that are not free, or have no record, keep it
+    present  every kernel's config by now; those that are not free, or have no record, keep it
     """
     table = CostTable(context, accuracy)
     priced = table.prices.fitted or context.target.threads in context.device.bandwidth
@@ -65,7 +65,7 @@ def agreed_configs(
 
     def candidates(kernel: KernelNode) -> Sequence[Candidate]:
         recorded = table.recorded(kernel.task) if kernel.key in free else ()
-        return recorded or (table.only(kernel.task, known[kernel.key]),)
+        return recorded or (table.only(kernel.task, present[kernel.key]),)
 
     def seconds(task: Task) -> float | None:
         way = table.transform(task)
