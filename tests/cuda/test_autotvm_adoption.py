@@ -19,7 +19,7 @@ from tilewright.vocabulary.task import Task
 from tilewright_cli.terminal.group import run
 from tilewright_cuda.emulation.compile import compiler_version
 from tilewright_pipeline.tuning.history import translated
-from tilewright_records.checks import merge_logs
+from tilewright_records.merging import merge_logs
 from tilewright_records.readers import find_reader
 from tilewright_records.store.store import JsonlRecordStore
 

@@ -17,7 +17,7 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright_cli.terminal.group import run
 from tilewright_pipeline.tuning.history import translated
-from tilewright_records.checks import merge_logs
+from tilewright_records.merging import merge_logs
 from tilewright_records.readers import read_log
 from tilewright_records.store.store import JsonlRecordStore
 

@@ -41,6 +41,18 @@ def test_it_tunes_once_and_goes_on_from_its_records(call, folder):
     assert Path("own.jsonl").read_text().count('"trial"') == before.count('"trial"')
 
 
+def test_models_of_one_file_name_have_names_of_their_own(call, folder, monkeypatch):
+    def row(_race, name, model, target):
+        raced[name] = model["model"]
+        return RaceRow(name, target.threads, "float32", 2.0, {}, {}, 1.9, 0.0, passed=True)
+
+    raced = {}
+    monkeypatch.setattr(NetworkRace, "row", row)
+    models = ("old/net.onnx", "new/net.onnx", "net-2.onnx", "one.onnx")
+    assert call("bench", "networks", "--networks", ",".join(models), *FAST)[0] == 0
+    assert raced == dict(zip(("net", "net-2", "net-2-2", "one"), models, strict=True))
+
+
 def test_what_cannot_be_read_is_told_once_and_the_others_have_their_rows(call, folder):
     verb = ("bench", "networks", "--networks", "zoo:nothing,zoo:perceptron", "--threads", "1,2")
     code, _, err = call(*verb, *FAST, "--json", "rows.json")

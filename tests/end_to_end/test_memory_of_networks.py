@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import tilewright
 from tilewright.host.plugin_host import PluginHost
@@ -48,8 +51,42 @@ def test_constants_are_in_memory_once(tmp_path: Path) -> None:
     other, stays, most = allocated(lambda: copy.copy(loaded))
     assert most < 0.3 * BYTES
     loaded.close()
-    (got,) = other.run(x).values()
-    assert np.array_equal(got, expected)
+    pickled = pickle.dumps(other)
+    again, stays, _ = allocated(lambda: pickle.loads(pickled))
+    assert BYTES <= stays < 1.3 * BYTES
+    for network in (other, again):
+        (got,) = network.run(x).values()
+        assert np.array_equal(got, expected)
+
+
+def test_constants_of_a_range_are_in_memory_once(tmp_path: Path) -> None:
+    weight = np.random.default_rng(0).standard_normal((1024, 4096), np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "wide",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 1024])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(weight, "w")],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    importing = {
+        "model": helper.make_model(graph, opset_imports=opsets, ir_version=8),
+        "dims": {"batch": "5..7"},
+    }
+    records = str(tmp_path / "none.jsonl")
+    ranged = tilewright.compile(importing, target="x86:threads=1", records=records)
+    size = ranged.constant_bytes
+    pickled = pickle.dumps(ranged)
+    assert size <= len(pickled) < 1.3 * size
+    again, stays, _ = allocated(lambda: pickle.loads(pickled))
+    assert size <= stays < 1.3 * size
+    assert len(again.networks) == 2
+    for how in (copy.copy, copy.deepcopy):
+        other, _, most = allocated(partial(how, again))
+        assert most < 0.3 * size
+        for rows in (5, 7):
+            x = np.ones((rows, 1024), np.float32)
+            assert np.array_equal(other.run(x)["y"], ranged.run(x)["y"])
 
 
 _SERVING = """

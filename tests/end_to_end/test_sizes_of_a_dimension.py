@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
+import tilewright
+from tilewright.errors import UsageError
 from tilewright_pipeline.run.run_report import SCHEMA_FILE
 
 COMPILE = ("named.onnx", "--target", "x86:threads=1", "--dim", "batch=5..7")
@@ -100,6 +102,71 @@ def test_a_saved_range_is_shown_and_run_at_any_size(call, named):
     assert call(*run, "--dim", "batch=5")[1].startswith("y  float32[5, 11]")
     assert "expected float32[7, 8, 7, 7], got float32[5, 8, 7, 7]" in call(*run)[2]
     assert "batch is 8, expected 5..7" in call(*run, "--dim", "batch=8")[2]
+
+
+def test_the_model_of_a_range_is_read_by_the_frontend_that_is_named(call, named):
+    assert call("compile", *COMPILE, "--quiet")[0] == 0
+    Path("named.onnx").rename("named.model")
+    asked = ("runs/named", "--model", "named.model")
+    assert "no installed frontend reads such models" in call("network", "verify", *asked)[2]
+    for verb in ("verify", "benchmark"):
+        code, _, err = call("network", verb, *asked, "--frontend", "onnx")
+        assert code == 0, err
+
+
+@pytest.fixture
+def centred(folder):
+    """`centred.onnx` and `centred.yaml`: less its mean, a batch of one is 0 everywhere."""
+    nodes = [
+        helper.make_node("ReduceMean", ["x"], ["m"], axes=[0]),
+        helper.make_node("Sub", ["x", "m"], ["y"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "centred", [x], [y])
+    opsets = [helper.make_opsetid("", 17)]
+    save(helper.make_model(graph, opset_imports=opsets, ir_version=8), "centred.onnx")
+    lines = [line for line in PIPELINE.splitlines() if "graph-tune" not in line]
+    text = "\n".join(lines).replace("named", "centred").replace("5..7", "1..2")
+    Path("centred.yaml").write_text(text.replace("{oracle: onnxruntime}", "{}"))
+
+
+def test_a_size_whose_answers_tell_nothing_is_said_and_the_others_are_checked(
+    call, centred, caplog
+):
+    code, out, err = call("run", "centred.yaml", "--json")
+    assert code == 0, err
+    report = json.loads(out)
+    jsonschema.validate(report, json.loads(SCHEMA_FILE.read_text()))
+    told = report["verify"]
+    errors = {one["sizes"]["batch"]: one["max_rel_error"] for one in told["sizes"]}
+    assert (told["passed"], errors[1], errors[2] <= told["rtol"]) == (True, None, True)
+    assert "centred: answers not checked with batch=1: oracle " in caplog.text
+    code, _, err = call("run", "centred.yaml", "--set", "verify.required=true")
+    assert (code, "batch=1: oracle " in err) == (2, True), err
+
+
+def test_a_range_takes_lists_as_a_network_of_one_size_does(folder):
+    graph = helper.make_graph(
+        [helper.make_node("Gather", ["table", "ids"], ["y"])],
+        "words",
+        [helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(np.arange(18, dtype=np.float32).reshape(9, 2), "table")],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    made = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    ids = [[1, 2, 3, 4]]
+    for sizes in (1, "1..2"):
+        importing = {"model": made, "dims": {"batch": sizes}}
+        with tilewright.compile(importing, target="x86:threads=1") as network:
+            expected = network.run({"ids": np.array(ids)})["y"]
+            for given in ({"ids": ids}, [ids]):
+                assert np.array_equal(network.run(given)["y"], expected)
+            with pytest.raises(UsageError, match="input 'ids' is no array: "):
+                network.run({"ids": [[1], [1, 2]]})
+            with pytest.raises(UsageError, match="input 'ids': expected int64"):
+                network.run({"ids": None})
 
 
 @pytest.fixture

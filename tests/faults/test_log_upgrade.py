@@ -9,7 +9,7 @@ import pytest
 from tilewright.host.plugin_host import PluginHost
 from tilewright.json_object import UnknownLineError
 from tilewright.vocabulary.record import Record
-from tilewright_records.checks import merge_logs
+from tilewright_records.merging import merge_logs
 from tilewright_records.readers import read_log
 from tilewright_records.store.store import JsonlRecordStore
 

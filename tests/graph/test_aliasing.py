@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from tilewright.errors import UsageError
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright_graph.compiled.compile import compile_network
 from tilewright_graph.extraction.extraction import extract
@@ -140,6 +143,23 @@ def test_slices_that_copy_nothing_are_not_tuned(context):
     b = NetworkBuilder("net")
     network = b.network([b.exp(cut(b, b.input("x", (1, 32, 4, 4)), 0, 16))])
     assert tasks(network) == ["slice"]
+
+
+def test_a_frozen_run_asks_for_no_record_of_what_is_not_tuned(context, record):
+    b = NetworkBuilder("glu")
+    both = b.dense(b.input("x", (1, 8)), np.ones((32, 8), np.float32))
+    first, second = (b.slice(both, begin=[0, at], end=[1, at + 16]) for at in (0, 16))
+    network = b.network([b.multiply(b.sigmoid(second), first)])
+    extracted = extract(network, context.target, Operators.of(context.host))
+    frozen = replace(context, frozen="sha256:")
+    with pytest.raises(UsageError) as told:
+        compile_network(extracted, frozen)
+    tuned = [entry.task for entry in extracted.task_set()]
+    assert len(told.value.each) == 1 + len(tuned) < 1 + len(extracted.kernels)
+    for task in tuned:
+        record(task, 1, 1e-5)
+    _, report = compile_network(extracted, frozen)
+    assert report.sources == {"graph choice": 0, "history": len(tuned), "fallback": 0}
 
 
 def test_channels_that_take_turns_in_memory_are_no_run(context):

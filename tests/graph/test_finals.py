@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from random import Random
 from types import SimpleNamespace
@@ -114,6 +115,13 @@ def test_no_seconds_change_nothing(extracted, dense, machine, context):
     assert (told["runs"], told["tried"], told["total"]) == (0, [], None)
     assert machine.loaded == 0
     assert context.store.path.stat().st_size == size
+
+
+@pytest.mark.parametrize("left_out", [{"frozen": "sha256:"}, {"unmeasured": True}])
+def test_a_run_that_measures_nothing_tries_nothing(extracted, dense, machine, context, left_out):
+    favour(machine, 1)
+    told = last_word(extracted, replace(context, **left_out), SECONDS)
+    assert (told["runs"], machine.loaded, graph_records(context)) == (0, 0, {})
 
 
 def test_nothing_of_other_layouts_or_much_slower_is_tried(

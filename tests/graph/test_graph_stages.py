@@ -142,6 +142,20 @@ def test_a_choice_that_is_not_proved_is_told_of_every_bucket(
         assert f"{name}: the choice is not proved to be the best" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("left_out", "why"),
+    [({"frozen": "sha256:"}, "the run is frozen"), ({"unmeasured": True}, "the effort is 0")],
+)
+def test_a_proof_and_a_picture_that_there_cannot_be_are_told(chain, context, caplog, left_out, why):
+    stage = replace(context, **left_out)
+    found = {ExtractedNetwork: chain}
+    assert not GraphTuneStage(GraphTuneOptions(), stage).run(found).partial
+    assert caplog.text == ""
+    options = GraphTuneOptions(proof=True, svg=str(context.folder / "here.svg"))
+    assert GraphTuneStage(options, stage).run(found).partial
+    assert f"chain: nothing is proved and nothing is drawn, as {why}" in caplog.text
+
+
 def test_memory_is_not_written_anew_before_the_targets_reuse_distance(values, context, monkeypatch):
     def arena(distance):
         def told(_backend, _device, _target):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tilewright.errors import UsageError
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright_graph.compiled.compile import compile_network
 from tilewright_graph.extraction.extraction import extract
@@ -94,6 +95,18 @@ def test_what_a_choice_costs_is_not_for_its_tuner_to_say(chain, context, measure
 def test_a_solution_that_is_none_of_the_problem_is_its_tuners_defect(chain, context, told):
     with pytest.raises(RuntimeError, match=r"the graph tuner First gave .* expected a permitted"):
         tune_graph(chain, First(**told), context, Effort(transform_budget=0))
+
+
+def test_a_tuner_that_finds_no_choice_is_told_in_one_line(chain, context, measured):
+    class Lost:
+        def solve(self, problem):
+            raise ValueError("none was found in 3 decisions")
+
+    with pytest.raises(
+        UsageError,
+        match=r"^chain: the graph tuner Lost found no choice .*in 3 decisions\n  choose another",
+    ):
+        tune_graph(chain, Lost(), context, Effort(transform_budget=0))
 
 
 def test_needed_transforms_are_measured_and_the_choice_made_again(chain, context, measured, record):

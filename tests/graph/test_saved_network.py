@@ -127,7 +127,23 @@ def test_a_file_that_cannot_be_read_to_its_end_is_told(residual, context, tmp_pa
             CompiledNetwork.load(tmp_path / "saved", context.host)
 
 
-def test_a_network_is_there_whatever_becomes_of_the_move(residual, context, tmp_path, monkeypatch):
+def test_a_folder_that_nothing_can_be_called_is_told(residual, context, tmp_path):
+    network, _ = compiled(residual, context)
+    with pytest.raises(UsageError, match="n: the compiled network: File name too long"):
+        network.save(tmp_path / ("n" * 300))
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (OSError(errno.EIO, "Input/output error"), UsageError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ],
+    ids=["error", "Ctrl-C"],
+)
+def test_a_network_is_there_whatever_becomes_of_the_move(
+    residual, context, tmp_path, monkeypatch, error, raised
+):
     network, _ = compiled(residual, context)
     network.save(tmp_path / "saved")
     move, rename = [], Path.rename
@@ -135,11 +151,11 @@ def test_a_network_is_there_whatever_becomes_of_the_move(residual, context, tmp_
     def failing(self, target):
         move.append(self)
         if len(move) == 2:
-            raise OSError(errno.EIO, "Input/output error")
+            raise error
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", failing)
-    with pytest.raises(UsageError, match="Input/output error"):
+    with pytest.raises(raised):
         network.save(tmp_path / "saved")
     CompiledNetwork.load(tmp_path / "saved", context.host)
     assert [path.name for path in tmp_path.iterdir() if "saved" in path.name] == ["saved"]

@@ -15,10 +15,11 @@ from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.record import BudgetRecord, ErrorBound, GraphRecord, Query, WonInNetwork
 from tilewright.vocabulary.revisions import Revisions
-from tilewright_records.checks import merge_logs, verify_log
+from tilewright_records.checks import verify_log
 from tilewright_records.decoding import RecordDecoder
 from tilewright_records.encoding import record_json
 from tilewright_records.line import seal, unseal
+from tilewright_records.merging import merge_logs
 from tilewright_records.store.store import JsonlRecordStore
 from tilewright_records.store.trial_index import TrialIndex
 

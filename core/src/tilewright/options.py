@@ -49,7 +49,9 @@ class Choice:
             ((name, options),) = value.items()
             if isinstance(name, str) and name and (options is None or isinstance(options, Mapping)):
                 return cls(name, dict(options or {}))
-        raise ValueError("expected a name or {name: {options}}")
+        several = isinstance(value, Mapping) and len(value) > 1
+        told = f", got several: {', '.join(map(str, value))}" if several else ""
+        raise ValueError(f"expected a name or {{name: {{options}}}}{told}")
 
     def short_form(self) -> Any:
         """As a file has it: the name, or {name: {options}}."""

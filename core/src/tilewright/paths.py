@@ -14,8 +14,8 @@ def path_of(text: str | Path) -> Path:
     return Path(os.path.expanduser(text))  # noqa: PTH111  Path's own raises for a home of nobody
 
 
-def check_is_file(path: str | Path, what: str, hint: str = "", *, where: str = "") -> None:
-    """Raise UsageError unless a file is there; it says where it was looked for.
+def check_is_file(path: str | Path, what: str, hint: str = "", *, where: str = "") -> Path:
+    """The path of a file that is there. Raises UsageError that says where it was looked for.
 
     what   `model file`
     hint   what to write instead, where more is known than that the path is wrong
@@ -24,7 +24,7 @@ def check_is_file(path: str | Path, what: str, hint: str = "", *, where: str = "
     path = path_of(path)
     try:
         if path.is_file():
-            return
+            return path
         there = path.exists()
     except (OSError, ValueError) as error:  # too long a name, a loop of links, a NUL
         can = "read there" if isinstance(error, PermissionError) else "called that"

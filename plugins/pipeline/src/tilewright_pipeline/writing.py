@@ -1,4 +1,4 @@
-"""Whether a run can write where it should, and the message where it cannot."""
+"""Writes files, and says whether a run can write where it should, and why it cannot."""
 
 from __future__ import annotations
 
@@ -30,6 +30,18 @@ def writing_file(path: Path, what: str) -> Iterator[None]:
     with writing(path, what):
         path.parent.mkdir(parents=True, exist_ok=True)
         yield
+
+
+def write_whole(path: Path, text: str, what: str) -> None:
+    """Write a file whole or not at all. Raises UsageError where it cannot be written."""
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with writing(path, what):
+        try:
+            fresh.write_text(text, "utf-8")
+            fresh.replace(path)
+        except OSError:
+            fresh.unlink(missing_ok=True)
+            raise
 
 
 def check_folder(path: Path, what: str) -> None:

@@ -100,6 +100,7 @@ def dataset(
         runner=choice_of("--runner", runner),
         builder=choice_of("--builder", builder),
         seed=seed,
+        packs=False,
     )
     check_device(folder, context)
     file = folder / "tasks.json"
@@ -114,8 +115,7 @@ def dataset(
         )
         kept.add(pipeline.tasks()[1], around, context.host, seed)
     if networks or like is not None:
-        with writing(file, "FOLDER"):
-            kept.write(file)
+        kept.write(file)
     tasks = [Task(entry.workload, context.target) for entry in kept]
     if not tasks:
         raise UsageError("no workload", where=str(folder), remedy="name a MODEL, or `--like`")
@@ -131,10 +131,11 @@ def dataset(
 
 
 def _measure(sampling: Sampling, passes: int, context: RunContext, seconds: int | None) -> None:
+    from tilewright_pipeline.measuring.interrupt import Interrupt
     from tilewright_pipeline.measuring.measurement import Measurement
 
     end = inf if seconds is None else time.monotonic() + seconds
-    with Measurement(context) as measurement:
+    with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
         for turn in chain(sampling.turns(), sampling.passes(passes)):
             if time.monotonic() >= end:
                 break

@@ -94,6 +94,7 @@ def record(
         conditions=Conditions(constants="warm", repeat=7, min_repeat_ms=1.0),
         runner=choice_of("--runner", runner),
         builder=choice_of("--builder", builder),
+        packs=False,
     )
     store = store_for(task, context.host)
     found = find_task(task, context.target, context.host, store)
@@ -142,7 +143,7 @@ def _narrowed(space: ConfigSpace, keep: Sequence[str]) -> ConfigSpace:
     from tilewright_pipeline.yaml.yaml_source import YamlSource
 
     wanted = {
-        knob: YamlSource.parse(values, "--keep").plain()
+        knob: YamlSource.parse_value(values, "--keep")
         for knob, _, values in (each.partition("=") for each in keep)
     }
     known = {knob.name for alternative in space.alternatives for knob in alternative.knobs}
@@ -182,6 +183,7 @@ def _measured(task: Task, space: ConfigSpace, context: RunContext) -> list[Recor
     from tilewright.vocabulary.budget import Budget
     from tilewright.vocabulary.measure import MeasureInput
     from tilewright.vocabulary.task_set import WeightedTask
+    from tilewright_pipeline.measuring.interrupt import Interrupt
     from tilewright_pipeline.measuring.measurement import Measurement
     from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
     from tilewright_pipeline.tuning.progress import Progress
@@ -192,7 +194,7 @@ def _measured(task: Task, space: ConfigSpace, context: RunContext) -> list[Recor
     random.Random(0).shuffle(missing)
     track = TaskTrack(WeightedTask(task), context.conditions, lambda: space)
     track.add((record.trial for record in known.values()), fresh=False)
-    with Measurement(context) as measurement:
+    with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
         budget = BudgetTracker.of(Budget(trials=max(1, len(missing))), measurement)
         progress = Progress([track], budget, context)
         host.notify("tilewright_task_started", task=task, space=space)

@@ -10,7 +10,7 @@ from tilewright.errors import UsageError
 from tilewright.json_object import BadLineError, parse_object, sensible
 from tilewright.reading import read_file
 from tilewright.vocabulary.device import Device
-from tilewright_pipeline.writing import writing
+from tilewright_pipeline.writing import write_whole
 
 if TYPE_CHECKING:
     from tilewright_pipeline.context.run_context import RunContext
@@ -33,9 +33,7 @@ def check_device(folder: Path, context: RunContext) -> None:
 
 def write_device(folder: Path, device: Device) -> None:
     """Keep the device with the trials."""
-    file = folder / _FILE
-    with writing(file, "FOLDER"):
-        file.write_text(json.dumps(device.to_json()) + "\n", encoding="utf-8")
+    write_whole(folder / _FILE, json.dumps(device.to_json()) + "\n", "FOLDER")
 
 
 def read_device(folder: Path) -> Device:

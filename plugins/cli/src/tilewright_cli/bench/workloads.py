@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.errors import UsageError
 from tilewright.reading import read_file
 from tilewright.vocabulary.workload import Workload
+from tilewright_pipeline.writing import write_whole
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -76,8 +77,9 @@ class Workloads:
             ) from None
 
     def write(self, path: Path) -> None:
+        """Replace the file. Raises UsageError where it cannot be written."""
         told = {"tasks": [entry.to_json() for entry in self]}
-        path.write_text(json.dumps(told) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps(told) + "\n", "FOLDER")
 
     def add(self, tasks: Iterable[WeightedTask], around: int, host: PluginHost, seed: int) -> None:
         """A network's tasks, and around each so many of other shapes. Those known stay."""

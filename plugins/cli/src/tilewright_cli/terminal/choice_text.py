@@ -17,7 +17,7 @@ def choice_of(option: str, text: str | None) -> Choice:
     if text is None:
         return DEFAULT
     try:
-        value = YamlSource.parse(text, option).plain()
+        value = YamlSource.parse_value(text, option)
         return _of_words(value, option) if isinstance(value, str) else Choice.parse(value)
     except ValueError as error:
         raise UsageError(f"{error}, got {text!r}", where=option) from None
@@ -45,5 +45,5 @@ def _of_words(text: str, option: str) -> Choice:
         key, equals, value = word.partition("=")
         if not (key and equals):
             raise ValueError("expected a name, NAME:option=value,... or {name: {options}}")
-        options[key.strip()] = YamlSource.parse(value, option).plain()
+        options[key.strip()] = YamlSource.parse_value(value, option)
     return Choice.parse({name: options} if options else name)

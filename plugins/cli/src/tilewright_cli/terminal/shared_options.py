@@ -194,8 +194,7 @@ class _RecordsFile(_NamedPath):
                 where=str(path),
                 remedy="the file comes first; of these verbs, `best` takes a task behind it",
             )
-        check_is_file(path, "records file")
-        return path
+        return check_is_file(path, "records file")
 
 
 RECORDS_FILE = _RecordsFile()

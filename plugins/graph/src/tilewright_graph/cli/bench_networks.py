@@ -103,14 +103,15 @@ def networks(
         plugin,
         watchers.observers,
     )
-    models = networks.split(",") if networks else [f"zoo:{name}" for name in _NETWORKS]
+    named = _named(networks.split(",") if networks else [f"zoo:{name}" for name in _NETWORKS])
     options = {} if weights_seed is None else {"weights": {"seed": weights_seed}}
     rows: list[RaceRow] = []
     mistakes: dict[str, UsageError] = {}
     shared.say(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}")
     for count in threads:
-        for model in (one for one in models if one not in mistakes):
-            name = _name(model)
+        for name, model in named.items():
+            if model in mistakes:
+                continue
             try:
                 row = race.row(name, {"model": model, **options}, resolved.replace(threads=count))
             except UsageError as error:
@@ -145,8 +146,20 @@ def _peers(texts: Sequence[str]) -> list[Choice]:
     return [choice_of("--against", word) for word in words]
 
 
+def _named(models: Sequence[str]) -> dict[str, str]:
+    """Models by names of their own, for the run's folder and the table: `net`, `net-2`."""
+    named: dict[str, str] = {}
+    for model in models:
+        first = name = _name(model)
+        number = 1
+        while name in named:
+            number += 1
+            name = f"{first}-{number}"
+        named[name] = model
+    return named
+
+
 def _name(model: str) -> str:
-    """Of the run's folder, and in the table."""
     return re.sub(r"[^\w.-]+", "-", Path(model).name.partition(":")[2] or Path(model).stem)
 
 

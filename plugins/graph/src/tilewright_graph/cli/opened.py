@@ -92,7 +92,7 @@ def import_model(
 
     options, model = dict(given), given["model"]
     if isinstance(compiled, BucketedNetwork):
-        options["dims"] = _sizes_of(compiled, model, context.host)
+        options["dims"] = _sizes_of(compiled, given, context.host)
     else:
         options["shapes"] = {name: list(spec.shape) for name, spec in compiled.inputs.items()}
     try:
@@ -111,15 +111,20 @@ def import_model(
     return values
 
 
-def _sizes_of(compiled: BucketedNetwork, model: str, host: PluginHost) -> dict[str, str]:
+def _sizes_of(
+    compiled: BucketedNetwork, given: Mapping[str, Any], host: PluginHost
+) -> dict[str, str]:
     """The sizes of all dimensions that the model names, as the network has them.
 
     Its ranges come first, in their order.
     """
+    from tilewright.options import Choice
     from tilewright_graph.frontends.frontend import NamesDimensions, frontend_for
 
     found = {one.name: str(one.sizes) for one in compiled.dimensions.each}
-    frontend = host.make("frontend", frontend_for(model, host), {}, host)
+    model = given["model"]
+    chosen = given.get("frontend") or Choice(frontend_for(model, host))
+    frontend = host.choose("frontend", chosen, host)
     told = frontend.named_dimensions(model) if isinstance(frontend, NamesDimensions) else {}
     for name, spec in compiled.inputs.items():
         for dim, size in zip(told.get(name) or (), spec.shape, strict=False):

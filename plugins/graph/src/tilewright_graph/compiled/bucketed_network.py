@@ -14,8 +14,8 @@ from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.workload import TensorSpec, Workload
-from tilewright_graph.compiled.compiled_network import CompiledNetwork
-from tilewright_graph.compiled.given_arrays import by_name, checked_arrays
+from tilewright_graph.compiled.compiled_network import CompiledNetwork, on_a_line, unpickled
+from tilewright_graph.compiled.given_arrays import as_array, by_name, checked_arrays
 from tilewright_graph.compiled.saved import saved_buckets
 from tilewright_graph.compiled.saved.saved_buckets import SavedBucket
 from tilewright_graph.compiled.size_table import size_table, table_text
@@ -111,9 +111,12 @@ class BucketedNetwork:
         copies = {sizes: copy(network) for sizes, network in self.networks.items()}
         return BucketedNetwork(self.dimensions, copies, self.seconds, self.least_seconds)
 
+    def __deepcopy__(self, _: Any) -> BucketedNetwork:
+        return self.__copy__()
+
     def __reduce__(self) -> tuple[Any, ...]:
-        least = dict(self.least_seconds)
-        return BucketedNetwork, (self.dimensions, self.networks, self.seconds, least)
+        each = {sizes: network.__reduce__()[1] for sizes, network in self.networks.items()}
+        return _unpickled, (self.dimensions, each, self.seconds, dict(self.least_seconds))
 
     @property
     def untuned(self) -> tuple[Workload, ...]:
@@ -178,7 +181,10 @@ class BucketedNetwork:
             network.close()
 
     def _answer(self, inputs: Any, *, observes: bool) -> dict[str, Any]:
-        named = by_name(inputs, self.inputs, self.name)
+        named = {
+            name: as_array(one, name, self.name) if getattr(one, "shape", None) is None else one
+            for name, one in by_name(inputs, self.inputs, self.name).items()
+        }
         specs, steps = self._way(self._sizes(named))
         arrays = checked_arrays(named, specs, self.name)
         parts = self.dimensions.part
@@ -222,10 +228,28 @@ class BucketedNetwork:
         found = []
         for name, one in zip(self._sized, self.dimensions.each, strict=True):
             spec = self.inputs[name]
-            shape = getattr(named[name], "shape", None)
-            if shape is None or len(shape) != len(spec.shape):
-                got = "no array" if shape is None else f"one of shape {list(shape)}"
-                wanted = self.dimensions.text(name, spec)
-                raise UsageError(f"input {name!r}: expected {wanted}, got {got}", where=self.name)
+            shape = named[name].shape
+            if len(shape) != len(spec.shape):
+                told = f"expected {self.dimensions.text(name, spec)}, got one of shape {[*shape]}"
+                raise UsageError(f"input {name!r}: {told}", where=self.name)
             found.append(int(shape[one.rows[name][0].axis]))
         return tuple(found)
+
+
+def _unpickled(
+    dimensions: Dimensions,
+    each: Mapping[Sizes, tuple[Any, ...]],
+    seconds: Mapping[Sizes, float],
+    least_seconds: Mapping[Sizes, float],
+) -> BucketedNetwork:
+    """What arrives of a pickled network.
+
+    each   what `unpickled` takes, by sizes, all of it with the same constants
+    """
+    _, pickled, *_ = each[dimensions.most]
+    constants = on_a_line(pickled)
+    networks = {
+        sizes: unpickled(artifact, constants, *others)
+        for sizes, (artifact, _, *others) in each.items()
+    }
+    return BucketedNetwork(dimensions, networks, seconds, least_seconds)

@@ -43,7 +43,7 @@ from tilewright_tensor.operators.operators import Operators
 class CompileReport:
     """How a network was compiled.
 
-    sources      how many kernels took their config from where, see `SOURCES`
+    sources      how many kernels took their config from where, see `Dispatched.sources`
     transforms   layout transforms between them
     kernels      what run.json lists of them
     """
@@ -123,8 +123,11 @@ def link_dispatched(
 
 
 def _unrecorded(extracted: ExtractedNetwork, dispatched: Dispatched) -> Iterator[tuple[str, str]]:
-    """(name, text of its task) of each kernel that neither a record nor the caller answered for."""
-    for kernel in extracted.kernels:
+    """(name, text of its task) of each kernel that neither a record nor the caller answered for.
+
+    Of those that are searched for: `tune` makes no record of the others.
+    """
+    for kernel in extracted.searched:
         answer = dispatched.answers[kernel.key]
         known = answer.source == GRAPH_CHOICE or answer.seconds is not None
         if not known and kernel.key not in dispatched.entered:

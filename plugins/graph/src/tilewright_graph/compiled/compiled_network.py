@@ -29,6 +29,8 @@ from tilewright_graph.network.network import signature_text
 from tilewright_pipeline.context.find_device import find_device
 from tilewright_pipeline.context.time_text import time_text
 from tilewright_tensor.expressions.dtype import numpy_type
+from tilewright_tensor.kernels.guarded_memory import GuardedMemory
+from tilewright_tensor.kernels.shared_operand import may_be_shared
 
 Parts = tuple[Artifact, Any, saved_network.NetworkSignature]
 _LEAST_RUNS = 3
@@ -154,7 +156,7 @@ class CompiledNetwork:
         with self._alone():
             plain = replace(self._artifact, metadata=thaw(self._artifact.metadata))
             arguments = (plain, self._constants, self._signature.to_json(), self.device.name)
-            return _unpickled, (*arguments, tuple(self._host.files))
+            return unpickled, (*arguments, tuple(self._host.files))
 
     def run(self, inputs: Any) -> dict[str, Any]:
         """The outputs by name, of arrays by name, in a list in order, or of the one that it takes.
@@ -296,11 +298,23 @@ def _zeros(spec: TensorSpec) -> Any:
     return np.zeros(spec.shape, numpy_type(spec.dtype))
 
 
-def _unpickled(
+def unpickled(
     artifact: Artifact, constants: Any, signature: Any, device: str, files: Sequence[Path]
 ) -> CompiledNetwork:
     """What arrives of a pickled network; the plugin files that it needs have to be here as well."""
     host = PluginHost.load(files)
     found = find_device(host, Target.parse(artifact.target), device)
     parsed = saved_network.NetworkSignature.from_json(signature)
-    return CompiledNetwork(artifact, constants, parsed, host, found)
+    return CompiledNetwork(artifact, on_a_line(constants), parsed, host, found)
+
+
+def on_a_line(constants: Any) -> Any:
+    """Constants that begin on a cache line, so that kernels share them: themselves if they do.
+
+    Those that were pickled begin anywhere.
+    """
+    if may_be_shared(constants):
+        return constants
+    block = GuardedMemory(constants.nbytes).bytes
+    block[...] = constants
+    return block

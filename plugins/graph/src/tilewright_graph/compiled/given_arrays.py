@@ -60,6 +60,14 @@ def _in_order(inputs: Any, specs: Mapping[str, TensorSpec], where: str) -> dict[
     return dict(zip(specs, given, strict=True))
 
 
+def as_array(given: Any, name: str, where: str) -> Any:
+    """What numpy makes of an input. Raises UsageError where that is no array."""
+    try:
+        return np.asarray(given)
+    except (ValueError, TypeError, RuntimeError) as error:  # ragged lists; tensors that track
+        raise UsageError(f"input {name!r} is no array: {error}", where=where) from error
+
+
 def _checked(given: Any, name: str, spec: TensorSpec, where: str) -> Any:
     if (
         type(given) is np.ndarray
@@ -68,10 +76,7 @@ def _checked(given: Any, name: str, spec: TensorSpec, where: str) -> Any:
         and given.flags.c_contiguous
     ):
         return given
-    try:
-        array = np.asarray(given)
-    except (ValueError, TypeError, RuntimeError) as error:  # ragged lists; tensors that track
-        raise UsageError(f"input {name!r} is no array: {error}", where=where) from error
+    array = as_array(given, name, where)
     if array.shape != spec.shape or str(array.dtype) != spec.dtype:
         raise UsageError(
             f"input {name!r}: expected {spec}, got {array.dtype}{list(array.shape)}",

@@ -53,6 +53,14 @@ class ExtractedNetwork:
         """Keys of the concats, slices and transposes that need not copy, where layouts permit."""
         return aliased(self.network, self.kernels, self.root, self.operators)
 
+    @cached_property
+    def searched(self) -> tuple[KernelNode, ...]:
+        """The kernels whose tasks are tuned: all but the slices that need not copy.
+
+        Every step of a recurrent layer has another one.
+        """
+        return tuple(kernel for kernel in self.kernels if not self._is_free_slice(kernel))
+
     def root(self, tensor: str) -> str:
         """The tensor whose bytes this one is: itself unless it is a view."""
         while tensor in self.views:
@@ -81,13 +89,12 @@ class ExtractedNetwork:
     def task_set(self) -> TaskSet:
         """The distinct tasks in order of first occurrence, weighted by how often they occur.
 
-        Without the slices that need not copy: every step of a recurrent layer has another one.
+        Of the kernels that are `searched` for.
         """
-        kernels = [kernel for kernel in self.kernels if not self._is_free_slice(kernel)]
-        names = _task_names(kernel.task for kernel in kernels)
+        names = _task_names(kernel.task for kernel in self.searched)
         return TaskSet.merged(
             WeightedTask(kernel.task, 1.0, names[kernel.task], {self.name: 1.0})
-            for kernel in kernels
+            for kernel in self.searched
         )
 
     def _is_free_slice(self, kernel: KernelNode) -> bool:

@@ -31,8 +31,8 @@ def last_word(
     """Let the running network choose among its kernels' best; what run.json says of it.
 
     What wins is kept as the choice for the network, where `compile` finds it. Nothing is done where
-    an equal call has ended before, and in a frozen run. Raises UsageError for a target that does
-    not have `SwapsKernels`, and for devices elsewhere.
+    an equal call has ended before, in a frozen run, and at effort 0. Raises UsageError for a target
+    that does not have `SwapsKernels`, and for devices elsewhere.
     """
     _check(extracted, context)
     dispatched = dispatch_network(extracted, context, options.accuracy)
@@ -45,8 +45,8 @@ def last_word(
         candidates=options.candidates,
     )
     stage = _key(places, context, options)
-    ended = context.frozen or context.store.spent(stage, context.device).finished
-    done = ended or not options.seconds
+    left_out = context.frozen or context.unmeasured or not options.seconds
+    done = left_out or context.store.spent(stage, context.device).finished
     if done or not places:
         return _report(places, Outcome((), (), {}, Verdict(0, None, 0), 0, 0.0), 0.0, 0)
     with _link(extracted, dispatched, places, context) as compiled:

@@ -66,12 +66,14 @@ class Dispatched:
     """An assembly, and what its kernels were answered, by their keys.
 
     entered   the kernels for which a context answered that the caller had entered
+    idle      those neither tuned nor called: slices that lie in what they are cut from
     max_error within which a graph tuner's choice among the answers kept the network's error
     """
 
     assembly: Assembly
     answers: Mapping[str, Answer]
     entered: Set[str]
+    idle: Set[str]
     context: RunContext
     max_error: float | None = None
 
@@ -87,10 +89,14 @@ class Dispatched:
 
     @property
     def sources(self) -> dict[str, int]:
-        """How many kernels took their config from where: `SOURCES`, and others where any did."""
-        answers = self.answers.items()
-        own = [source_of(answer) for key, answer in answers if key not in self.entered]
-        first = {ENTERED: len(self.entered)} if self.entered else {}
+        """How many kernels took their config from where: `SOURCES`, and others where any did.
+
+        Without those that are idle.
+        """
+        counted = self.answers.keys() - self.idle
+        own = [source_of(self.answers[key]) for key in counted - self.entered]
+        by_caller = len(counted & self.entered)
+        first = {ENTERED: by_caller} if by_caller else {}
         advised = {ADVICE: own.count(ADVICE)} if ADVICE in own else {}
         return {**first, **{source: own.count(source) for source in SOURCES}, **advised}
 
@@ -210,7 +216,10 @@ def _dispatched(
     by_tuner = {key for key, answer in answers.items() if answer.source == GRAPH_CHOICE}
     by_caller &= answers.keys()
     max_error = _kept_error(by_tuner - by_caller, context)
-    return Dispatched(assembly, answers, by_caller, context, max_error)
+    called = {call.node for call in assembly.calls}
+    used = {kernel.key for kernel in extracted.kernels if kernel.name in called}
+    idle = answers.keys() - used - {kernel.key for kernel in extracted.searched}
+    return Dispatched(assembly, answers, by_caller, idle, context, max_error)
 
 
 def _kept_error(nodes: Set[str], context: RunContext) -> float | None:

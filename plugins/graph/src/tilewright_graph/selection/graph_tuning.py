@@ -238,6 +238,14 @@ class _GraphTuning:
         start = time.perf_counter()
         try:
             solution = self._tuner.solve(problem)
+        except InfeasibleProblemError:
+            raise
+        except ValueError as error:  # none found, which proves nothing
+            raise UsageError(
+                f"the graph tuner {type(self._tuner).__name__} found no choice of layouts: {error}",
+                where=self._extracted.name,
+                remedy="choose another graph tuner, or tune in more layouts",
+            ) from error
         finally:
             self._solver_seconds += time.perf_counter() - start
         checked = problem.checked(solution)

@@ -64,9 +64,10 @@ class GraphTuneStage:
 
     def run(self, values: Mapping[type, Any]) -> StageResult:
         options, context = self._options, self._context
-        if context.frozen or context.unmeasured:  # the choice that its records hold counts
-            return StageResult()
         extracted: ExtractedNetwork = values[ExtractedNetwork]
+        if context.frozen or context.unmeasured:  # the choice that its records hold counts
+            self._warn_of_what_is_left_out(extracted.name)
+            return StageResult(partial=options.proof)
         tuner = context.host.choose("graph_tuner", options.graph_tuner, context.host)
         picture = self._picture
         if picture is not None:
@@ -92,6 +93,15 @@ class GraphTuneStage:
             last = FinalsOptions(seconds=options.finals, accuracy=options.accuracy)
             report["finals"] = last_word(extracted, context, last)
         return StageResult((choice,), report, partial=any(lacking))
+
+    def _warn_of_what_is_left_out(self, name: str) -> None:
+        """That nothing is proved or drawn, where that was asked for."""
+        left = ["nothing is proved"] if self._options.proof else []
+        left += ["nothing is drawn"] if self._options.svg is not None else []
+        if left:
+            why = "the run is frozen" if self._context.frozen else "the effort is 0"
+            told = " and ".join(left)
+            _log.warning("%s: %s, as %s, which leaves graph-tune out", name, told, why)
 
     def _lacks(self, name: str, choice: GraphChoice) -> bool:
         """Whether a choice keeps to no bound, or is not proved as asked: it is warned of."""

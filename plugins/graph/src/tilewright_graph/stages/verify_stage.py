@@ -20,6 +20,7 @@ from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.ranges.buckets import Buckets
+from tilewright_graph.ranges.dimensions import Sizes
 from tilewright_graph.stages.verified_sizes import verified_sizes
 from tilewright_graph.verification.agreement import agreement, is_classification
 from tilewright_graph.verification.answers import ask_oracles, no_oracle, possible_oracles
@@ -70,7 +71,8 @@ class VerifyOptions(Options):
 class VerifyStage:
     """Runs both on one random input; outputs and observed tensors (logits) are compared.
 
-    Of dimensions with ranges, at the ends of every row of their table.
+    Of dimensions with ranges, at the ends of every row of their table; where the oracle cannot tell
+    at one of these sizes, that is said.
     """
 
     consumes: ClassVar[tuple[type, ...]] = (CompiledNetwork, Network)
@@ -101,7 +103,7 @@ class VerifyStage:
         try:
             told = ask_oracles(network, [inputs], self._options.oracle, rtol, self._context.host)
         except UsageError as error:
-            if self._options.oracle is not None or self._options.required:
+            if self._strict:
                 raise
             untold = f"{network.name}: answers not checked: {error}"
             _log.warning("%s", "\n  ".join([untold, *_others(self._context.host)]))
@@ -114,13 +116,14 @@ class VerifyStage:
         result = compare(ours, expected, told.decisive)
         sizes: list[dict[str, Any]] = []
         if BucketedNetwork in values and Buckets in values:
-            both = (values[BucketedNetwork], values[Buckets])
-            found = list(verified_sizes(*both, told.oracle, rtol, self._context))
+            named = values[BucketedNetwork].dimensions.named
+            found = [*self._of_sizes(values, told.oracle, rtol)]
             sizes = [
-                {"sizes": told_sizes, "max_rel_error": _finite(one.max_rel_error)}
-                for told_sizes, one in found
+                {"sizes": named(own), "max_rel_error": one and _finite(one.max_rel_error)}
+                for own, one in found
             ]
-            result = max((result, *(one for _, one in found)), key=lambda one: one.max_rel_error)
+            every = (result, *(one for _, one in found if one is not None))
+            result = max(every, key=lambda one: one.max_rel_error)
         passed = result.max_rel_error <= rtol
         if not passed:
             _log.error("%s: %s", network.name, _verdict(oracle, result, rtol))
@@ -138,6 +141,27 @@ class VerifyStage:
             **self._agreement(told.oracle, network, compiled, answers),
         }
         return StageResult(report={"verify": report}, ok=passed)
+
+    @property
+    def _strict(self) -> bool:
+        """Whether answers that nobody can check are an error."""
+        return self._options.oracle is not None or self._options.required
+
+    def _of_sizes(
+        self, values: Mapping[type, Any], oracle: Choice, rtol: float
+    ) -> Iterator[tuple[Sizes, Comparison | None]]:
+        """As `verified_sizes`; None where the oracle cannot tell, which is warned of."""
+        compiled: BucketedNetwork = values[BucketedNetwork]
+        told = verified_sizes(compiled, values[Buckets], oracle, rtol, self._context)
+        for sizes, found in told:
+            if isinstance(found, Comparison):
+                yield sizes, found
+                continue
+            text = compiled.dimensions.sizes_text(sizes)
+            if self._strict:
+                raise found.within(text)
+            _log.warning("%s: answers not checked with %s: %s", compiled.name, text, found)
+            yield sizes, None
 
     def _agreement(
         self,

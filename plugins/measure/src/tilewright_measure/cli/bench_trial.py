@@ -53,7 +53,13 @@ def trial(
     host = shared.load_host(plugin).at_precision(precision or "float32")
     with tempfile.TemporaryDirectory(prefix="tilewright-trial-") as folder:
         context = make_context(
-            host, name="trial", folder=Path(folder), target=target, device=device, seed=seed
+            host,
+            name="trial",
+            folder=Path(folder),
+            target=target,
+            device=device,
+            seed=seed,
+            packs=False,
         )
         tasks = _tasks(source, context, plugin)
         report = TuneStage(

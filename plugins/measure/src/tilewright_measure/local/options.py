@@ -6,13 +6,13 @@ import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tilewright.errors import UsageError
 from tilewright.options import Options
-from tilewright.paths import check_is_file
+from tilewright.paths import check_is_file, path_of
 from tilewright.reading import open_file
 from tilewright.vocabulary.device import Device
 
@@ -69,7 +69,9 @@ class LocalRunnerOptions(WorkerOptions):
 class ReplayOptions(Options):
     """Options of the runner `replay`."""
 
-    records: Path = Field(description="file of recorded measurements to play; may be .gz")
+    records: Annotated[Path, AfterValidator(path_of)] = Field(
+        description="file of recorded measurements to play; may be .gz"
+    )
     unknown: Literal["invalid_config", "run_error", "internal"] = Field(
         "invalid_config",
         description="failure of a config that has no record under these conditions",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import UsageError
+from tilewright_onnx.model.graph_walk import graphs_within
 from tilewright_onnx.model.tensors import MOST_BYTES, array_of
 
 _RESIDUAL_SCALE = 0.5
@@ -38,7 +39,7 @@ def with_random_weights(proto: Any, seed: int) -> Any:
     uses = _uses(graph)
     known = {tensor.name for tensor in graph.initializer}.union(shapes)
     _drop(graph.node, lambda node: node.output[0] in shapes)
-    read = {name for node in graph.node for name in node.input}
+    read = {name for inner in graphs_within(graph) for name in _names_read(inner)}
     _drop(graph.initializer, lambda tensor: tensor.name in shapes or tensor.name not in read)
     _drop(graph.input, lambda value: value.name in known)
     rng = np.random.default_rng(seed)
@@ -55,6 +56,21 @@ def _drop(values: Any, is_unwanted: Callable[[Any], bool]) -> None:
             del values[index]
 
 
+def _names_read(graph: Any) -> Iterator[str]:
+    """What its nodes take, and its outputs, which may be weights themselves."""
+    yield from (name for node in graph.node for name in node.input)
+    yield from (output.name for output in graph.output)
+
+
+def _makes_a_weight(node: Any) -> bool:
+    """Whether it fills a tensor with a float32, 0 where it does not say what with."""
+    from onnx import TensorProto
+
+    filled = [attribute.t.data_type for attribute in node.attribute if attribute.name == "value"]
+    is_float32 = filled in ([], [TensorProto.FLOAT])
+    return node.op_type == "ConstantOfShape" and bool(node.input) and is_float32
+
+
 def _weight_shapes(graph: Any) -> dict[str, tuple[int, ...]]:
     """Shape of every float weight by name, in the order of the file."""
     from onnx import TensorProto
@@ -66,9 +82,12 @@ def _weight_shapes(graph: Any) -> dict[str, tuple[int, ...]]:
         if tensor.data_type == TensorProto.FLOAT
     }
     for node in graph.node:
-        if node.op_type == "ConstantOfShape" and node.input and node.input[0] in tensors:
-            shape = array_of(tensors[node.input[0]], graph.name)
-            shapes[node.output[0]] = tuple(map(int, shape.ravel()))
+        if _makes_a_weight(node) and node.input[0] in tensors:
+            shape = tuple(map(int, array_of(tensors[node.input[0]], graph.name).ravel()))
+            if min(shape, default=0) < 0:
+                problem = f"a weight of shape {list(shape)}, expected extents of at least 0"
+                raise UsageError(problem, where=f"graph {graph.name!r}: {node.output[0]!r}")
+            shapes[node.output[0]] = shape
     if 4 * sum(map(prod, shapes.values())) > MOST_BYTES:
         raise UsageError(
             f"its weights take more than {MOST_BYTES} bytes", where=f"graph {graph.name!r}"

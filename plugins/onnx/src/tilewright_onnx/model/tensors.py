@@ -10,6 +10,9 @@ from tilewright.errors import UsageError
 MOST_BYTES = 2**31 - 1
 """Of all that a model holds: no longer message can be written, so no oracle could read it."""
 
+NARROW = ("bfloat16", "float16")
+"""Floats that are computed with in float32."""
+
 
 def array_of(tensor: Any, where: str) -> Any:
     """The numpy array of a TensorProto; raises UsageError unless its parts agree."""

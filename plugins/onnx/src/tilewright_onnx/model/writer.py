@@ -31,6 +31,7 @@ def write_model(network: Network) -> Any:
         WRITERS[node.operator](site)
     nodes = [node for site in sites for node in site.nodes]
     used = {name for node in nodes for name in node.input}
+    used |= {*network.outputs}  # one without elements has no node that makes it
     constants = {name: array for name, array in network.constants.items() if name in used}
     for site in sites:
         constants |= site.constants
@@ -286,6 +287,16 @@ def _top_places(site: _Site) -> None:
     site.emit("TopK", count, unused=["values"], axis=axis, largest=largest)
 
 
+def _modulo(site: _Site) -> None:
+    """With the divisor's sign, which ONNX has for whole numbers only: others' remainder has not."""
+    if "float" not in site.dtype:
+        site.emit("Mod")
+        return
+    divisor = site.inputs[1]
+    site.inputs = [site.step("Add", site.step("Mod", *site.inputs, fmod=1), divisor), divisor]
+    site.emit("Mod", fmod=1)
+
+
 def _non_max_suppression(site: _Site) -> None:
     given = site.attributes
     most = site.constant([given["max_boxes"]], "max_boxes")
@@ -375,7 +386,7 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "max_pool2d": partial(_pooling, "MaxPool"),
     "non_max_suppression": _non_max_suppression,
     "pad": _pad,
-    "modulo": lambda site: site.emit("Mod"),
+    "modulo": _modulo,
     "remainder": lambda site: site.emit("Mod", fmod=1),
     "reduce_max": partial(_reduction, "ReduceMax"),
     "reduce_mean": partial(_reduction, "ReduceMean"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright_onnx.model.node_site import NodeSite
+from tilewright_onnx.model.tensors import NARROW
 
 
 def _xor(site: NodeSite) -> None:
@@ -54,15 +55,21 @@ def _one_hot(site: NodeSite) -> None:
 
 
 def _lp_normalization(site: NodeSite) -> None:
-    """A line of zeros stays one."""
-    data, axes = site.tensor(0), [site.attribute("axis", -1)]
+    """A line of zeros stays one. Nothing on the way is rounded to 16 bits."""
+    data, dtype, axes = site.tensor(0), site.spec(0).dtype, [site.attribute("axis", -1)]
+    if dtype in NARROW:
+        data = site.emit("cast", data, dtype="float32")
     if site.attribute("p", 2) == 1:
         norm = site.emit("reduce_sum", site.emit("abs", data), axes=axes)
     else:
         squares = site.emit("reduce_sum", site.emit("multiply", data, data), axes=axes)
         norm = site.emit("sqrt", squares)
     zero, one = site.scalar(0, norm), site.scalar(1, norm)
-    site.finish("divide", data, site.emit("where", site.emit("equal", norm, zero), one, norm))
+    operands = data, site.emit("where", site.emit("equal", norm, zero), one, norm)
+    if dtype in NARROW:
+        site.finish("cast", site.emit("divide", *operands), dtype=dtype)
+    else:
+        site.finish("divide", *operands)
 
 
 def _quantize(site: NodeSite) -> None:

@@ -1,12 +1,14 @@
 """Folds nodes whose operands are all constants, within bounds.
 
-By ONNX's own reference; where that is wrong or cannot do it, by what the node is read as.
+By ONNX's own reference; where that is wrong, slow or cannot do it, by numpy or by what the node is
+read as.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,7 +17,8 @@ from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.evaluate import evaluate_node
 from tilewright_onnx.model.node_check import DOMAINS_OF_ONNX, TensorType
 from tilewright_onnx.model.node_site import NodeSite
-from tilewright_onnx.model.tensors import array_of
+from tilewright_onnx.model.tensors import NARROW, array_of
+from tilewright_onnx.nodes.indexed_constants import BY_NUMPY
 from tilewright_onnx.nodes.operators import READERS
 
 _FLATTENED, _UNFLATTENED = ("Softmax", "LogSoftmax", "Hardmax"), 13
@@ -45,11 +48,17 @@ _LINEAR = frozenset((
 ))  # fmt: skip
 """Operators that take time and memory as what they read and make; no loops, windows or searches."""
 
-_AS_READ = ("BatchNormalization", "Dropout", "MatMulInteger", "ReduceLogSumExp")
-"""ONNX's reference trains, draws masks, takes rows for columns, or gives NaN for infinities."""
+_AS_READ = ("BatchNormalization", "Dropout", "Erf", "MatMulInteger", "ReduceLogSumExp")
+"""ONNX's reference trains, draws masks, rounds to float32, takes rows for columns, or gives NaN for
+infinities."""
 
 _NO_LARGER = ("Compress", "NonZero", "Unique")
 """They make no more than they read, though their shapes depend on values."""
+
+_SLOW, _MOST_SLOW = ("Erf", "Gelu", "TopK", "Unique"), 2**20
+"""Operators that sort or call Python for each element, and how many elements they may read."""
+
+_Way: TypeAlias = "Callable[[Any, NodeSite, Mapping[str, Any]], dict[str, Any]]"
 
 
 class Folding:
@@ -79,11 +88,16 @@ class Folding:
             if told.shape is None and node.op_type not in _NO_LARGER:
                 raise site.error(f"{node.op_type}: the shape of {tensor!r} is not known")
             site.expect_room(told.shape or (), told.dtype or "int64")
+        if node.op_type in _SLOW and (size := known[node.input[0]].size) > _MOST_SLOW:
+            problem = f"{node.op_type} of {size} known elements; expected at most {_MOST_SLOW}"
+            raise site.error(problem, "make them an input")
+        evaluated = partial(_evaluated, inferred)
         if node.op_type not in READERS:
-            return _evaluated(node, site, known)
+            return evaluated(node, site, known)
         if node.op_type in _AS_READ:
             return _as_read(node, site, known)
-        ways, problems = [_evaluated, _as_read], list[UsageError]()
+        ways: list[_Way] = [evaluated, _as_read]
+        problems: list[UsageError] = []
         for way in ways[::-1] if _saturates(node, inferred) else ways:
             try:
                 return _expected(way(node, site, known), site, inferred)
@@ -127,24 +141,47 @@ def _as_read(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str, A
     return {output: values[output] for output in node.output if output in values}
 
 
-def _evaluated(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str, Any]:
+def _evaluated(
+    inferred: Mapping[str, TensorType], node: Any, site: NodeSite, known: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The outputs by numpy or ONNX's reference; floats of 16 bits are computed in float32."""
+    try:
+        with np.errstate(all="ignore"):
+            operands = [_widened(known[tensor]) for tensor in node.input if tensor]
+            if node.op_type in BY_NUMPY:
+                found = BY_NUMPY[node.op_type](site, *operands)
+            else:
+                found = _by_reference(node, site, operands)
+            return {
+                name: _narrowed(np.asarray(array), inferred.get(name))
+                for name, array in zip(node.output, found, strict=False)
+                if name
+            }
+    except Exception as error:
+        raise site.error(f"cannot evaluate {node.op_type!r} on constants: {error}") from error
+
+
+def _widened(array: Any) -> Any:
+    return array.astype(np.float32) if str(array.dtype) in NARROW else array
+
+
+def _narrowed(array: Any, told: TensorType | None) -> Any:
+    return array.astype(told.dtype) if told and told.dtype in NARROW else array
+
+
+def _by_reference(node: Any, site: NodeSite, operands: Sequence[Any]) -> Sequence[Any]:
     from onnx import NodeProto, TensorProto, helper
     from onnx.reference import ReferenceEvaluator
 
-    operands = {tensor: known[tensor] for tensor in node.input if tensor}
-    values = [helper.make_tensor_value_info(t, TensorProto.UNDEFINED, None) for t in operands]
-    results = [
-        helper.make_tensor_value_info(t, TensorProto.UNDEFINED, None) for t in node.output if t
-    ]
+    given = dict(zip(filter(None, node.input), operands, strict=True))
+    values = [helper.make_tensor_value_info(t, TensorProto.UNDEFINED, None) for t in given]
+    named = [tensor for tensor in node.output if tensor]
+    results = [helper.make_tensor_value_info(t, TensorProto.UNDEFINED, None) for t in named]
     plain = NodeProto()
     plain.CopyFrom(node)
     plain.domain = ""
     graph = helper.make_graph([plain], "constant", values, results)
     opset = max(site.opset, _EVALUATED_FROM.get(node.op_type, 0))
-    try:
-        evaluator = ReferenceEvaluator(graph, opsets={**site.opsets, "": opset})
-        with np.errstate(all="ignore"):
-            found = evaluator.run(None, operands)
-    except Exception as error:
-        raise site.error(f"cannot evaluate {node.op_type!r} on constants: {error}") from error
-    return dict(zip((r.name for r in results), map(np.asarray, found), strict=True))
+    evaluator = ReferenceEvaluator(graph, opsets={**site.opsets, "": opset})
+    found = dict(zip(named, evaluator.run(None, given), strict=True))
+    return [found.get(tensor) for tensor in node.output]

@@ -270,17 +270,34 @@ def _lrn(site: NodeSite) -> None:
 
 
 def _layer_norm(site: NodeSite) -> None:
-    """Over the axes from `axis` on, which are made one."""
+    """Over the axes from `axis` on, which are made one.
+
+    Scale and shift mostly have all of these; others are broadcast to the data, after it.
+    """
     shape = site.spec(0).shape
     axis = site.attribute("axis", -1) % len(shape)
     size = prod(shape[axis:])
     rows = site.reshaped(site.tensor(0), (*shape[:axis], size))
-    scale = site.reshaped(site.tensor(1), (size,))
-    zeros = np.zeros(size, site.spec(0).dtype)
-    shift = site.reshaped(site.tensor(2), (size,)) if site.has(2) else site.constant(zeros)
+    factors = {place: site.spec(place).shape for place in (1, 2) if site.has(place)}
+    inside = all(factor == shape[axis:] for factor in factors.values())
+    scale, shift = (
+        site.reshaped(site.tensor(place), (size,))
+        if inside and place in factors
+        else site.constant(np.full(size, neutral, site.spec(0).dtype))
+        for place, neutral in ((1, 1), (2, 0))
+    )
     attributes = {"axis": -1, "epsilon": site.attribute("epsilon", 1e-5)}
     _moments(site, rows, (*shape[:axis], *[1] * (len(shape) - axis)))
-    if site.shape(rows) == shape:
+    if not inside:
+        result = site.reshaped(site.emit("layer_norm", rows, scale, shift, **attributes), shape)
+        *before, last = (
+            (site.reshaped(site.tensor(place), (*[1] * (len(shape) - len(own)), *own)), operator)
+            for (place, own), operator in zip(factors.items(), ("multiply", "add"), strict=False)
+        )
+        for operand, operator in before:
+            result = site.emit(operator, result, operand)
+        site.finish(last[1], result, last[0])
+    elif site.shape(rows) == shape:
         site.finish("layer_norm", rows, scale, shift, **attributes)
     else:
         normal = site.emit("layer_norm", rows, scale, shift, **attributes)

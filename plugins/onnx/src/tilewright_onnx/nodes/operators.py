@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from tilewright_onnx.model.node_site import NodeSite
+from tilewright_onnx.model.tensors import NARROW
 from tilewright_onnx.nodes.composed_operators import COMPOSED_READERS
 from tilewright_onnx.nodes.layer_operators import LAYER_READERS
 from tilewright_onnx.nodes.products import PRODUCT_READERS
@@ -172,12 +173,15 @@ def _reduce(operator: str, site: NodeSite, before: str = "", after: str = "") ->
     """Over no axes the reduction is left out; what comes before and after it stays.
 
     `before` and `after` are operators of each element and of each result; a product is a square.
+    Nothing between them is rounded to 16 bits.
     """
     axes, data = _reduced_axes(site), site.tensor(0)
     steps: list[tuple[str, dict[str, Any]]] = [(before, {})] if before else []
     if axes:
         steps.append((operator, {"axes": axes, "keepdims": bool(site.attribute("keepdims", 1))}))
     steps += [(after, {})] if after else []
+    if len(steps) > 1 and (dtype := site.spec(0).dtype) in NARROW:
+        steps = [("cast", {"dtype": "float32"}), *steps, ("cast", {"dtype": dtype})]
     *inner, (last, attributes) = steps or [("identity", {})]
     for step, given in inner:
         data = site.emit(step, *[data] * (2 if step == "multiply" else 1), **given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tilewright.errors import UsageError
@@ -37,7 +38,9 @@ class OnnxRuntime:
         session = _session(_with_outputs(_model(source), extra_outputs), threads=0)
         names = [output.name for output in session.get_outputs()]
         for one in inputs:
-            yield dict(zip(names, session.run(names, dict(one)), strict=True))
+            with _running():
+                found = session.run(names, dict(one))
+            yield dict(zip(names, found, strict=True))
 
     def time(
         self, source: bytes | Network, inputs: Mapping[str, Any], threads: int
@@ -51,9 +54,10 @@ class OnnxRuntime:
             binding.bind_output(output.name)
 
         def once() -> float:
-            start = time.perf_counter()
-            session.run_with_iobinding(binding)
-            return time.perf_counter() - start
+            with _running():
+                start = time.perf_counter()
+                session.run_with_iobinding(binding)
+                return time.perf_counter() - start
 
         return once
 
@@ -73,11 +77,24 @@ def _session(source: bytes, threads: int) -> Any:
     try:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise UsageError(
-            f"refuses the model: {error}",
-            where="onnxruntime",
-            remedy="choose another oracle, such as reference, or another peer",
-        ) from error
+        raise _refusal("refuses the model", error) from error
+
+
+@contextmanager
+def _running() -> Iterator[None]:
+    """Inside, what a model raises on its inputs, such as an index that is none, is a UsageError."""
+    try:
+        yield
+    except Exception as error:
+        raise _refusal("fails on these inputs", error) from error
+
+
+def _refusal(what: str, error: Exception) -> UsageError:
+    return UsageError(
+        f"{what}: {error}",
+        where="onnxruntime",
+        remedy="choose another oracle, such as reference, or another peer",
+    )
 
 
 def _with_outputs(source: bytes, names: Sequence[str]) -> bytes:

@@ -34,6 +34,7 @@ from tilewright_pipeline.options.mistakes import checked, checked_choice, with_c
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.stages.planned_stage import PlannedStage, factories, stage_that_makes
 from tilewright_pipeline.stages.values import RunValues
+from tilewright_pipeline.tuning.narrowing import tell_narrowing
 from tilewright_pipeline.tuning.task_entry import task_entry
 from tilewright_pipeline.tuning.tune_report import TuneReport
 from tilewright_pipeline.tuning.tune_stage import TuneStage
@@ -201,6 +202,7 @@ def _tuned(
         )
         for task in tasks
     )
+    tell_narrowing(entries, context)
     report = TuneStage(options, context).tune(entries)
     return [_result(entry, report, context, effort) for entry in entries]
 
@@ -209,10 +211,11 @@ def _result(
     entry: WeightedTask, report: TuneReport, context: RunContext, effort: int | None
 ) -> TuneResult:
     task = entry.task
-    best = context.history.best(task, context.host.space(task, context.strategies).is_valid)
+    strategies = context.history.narrowed(task)
+    best = context.history.best(task, context.host.space(task, strategies).is_valid)
     config, seconds = (best.config, best.seconds) if best is not None else (None, None)
     if best is None and effort == 0:
-        fallbacks = FallbackContext(context.host, context.strategies, device=context.device)
+        fallbacks = FallbackContext(context.host, strategies, device=context.device)
         known = fallbacks.find(task, None)
         config = None if known is None else known.config
     summary = _summary(entry, config, report, context)

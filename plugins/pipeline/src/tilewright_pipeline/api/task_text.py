@@ -130,9 +130,8 @@ def _content_of(path: Path) -> tuple[list[Workload], str | None]:
     from tilewright_pipeline.api.workload_file import WorkloadFile
     from tilewright_pipeline.options.mistakes import checked
 
-    check_is_file(path, "task file")
     try:
-        data = json.loads(read_file(path).decode())
+        data = json.loads(read_file(check_is_file(path, "task file")).decode())
     except OSError as error:
         raise UsageError(f"cannot read the file: {error.strerror}", where=str(path)) from None
     except (ValueError, RecursionError) as error:

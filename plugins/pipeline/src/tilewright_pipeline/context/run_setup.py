@@ -55,6 +55,7 @@ def make_context(
     measures: bool = True,
     searches: bool = False,
     writes: bool = True,
+    packs: bool = True,
     saves: bool = True,
 ) -> RunContext:
     """What stages share.
@@ -69,6 +70,7 @@ def make_context(
     measures  False: nothing is run, so that any machine will do; the device is then `none`
     searches  True: the peaks are measured once more, since a search takes far longer
     writes    False: the records are only read, so that any folder will do
+    packs     False: the records are the file's own, without those of installed packs
     saves     False: stages leave nothing in the run's folder
     """
     if not 0 <= seed <= LARGEST_SEED:
@@ -95,7 +97,8 @@ def make_context(
     store = open_store(path, host, record_store)
     _tell_misses(store, resolved, found if measures and not foreign_records else None, host)
     _tell_unused_precision(resolved, host)
-    packs = used_packs(found, store, host, similar=not frozen) if measures else ()
+    asked = measures and packs
+    packed = used_packs(found, store, host, similar=not frozen) if asked else ()
     return RunContext(
         name=name,
         folder=folder,
@@ -114,8 +117,8 @@ def make_context(
         more=more,
         foreign_records=foreign_records,
         saves=saves,
-        packs=packs,
-        frozen=pinned(frozen, store.path, packs),
+        packs=packed,
+        frozen=pinned(frozen, store.path, packed),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +16,7 @@ from tilewright_pipeline.measuring.device_shares import faults_told, trials_told
 from tilewright_pipeline.measuring.measurement_spent import summed
 from tilewright_pipeline.run.run_setup_entry import setup_entry
 from tilewright_pipeline.tuning.task_entry import task_entry
-from tilewright_pipeline.writing import writing
+from tilewright_pipeline.writing import write_whole
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
 _OWN = frozenset(
@@ -81,15 +80,8 @@ class RunReport:
     def write(self, to_come: Sequence[str] = ()) -> Path:
         """Write run.json, whole or not at all. Raises UsageError where it cannot be written."""
         path = self._context.folder / "run.json"
-        fresh = path.with_suffix(f".{os.getpid()}.tmp")
         text = json.dumps(self.content(to_come), indent=2, allow_nan=False) + "\n"
-        with writing(path, "the report"):
-            try:
-                fresh.write_text(text, "utf-8")
-                fresh.replace(path)
-            except OSError:
-                fresh.unlink(missing_ok=True)
-                raise
+        write_whole(path, text, "the report")
         return path
 
 

@@ -82,7 +82,8 @@ def tune_tasks(
         Interrupt() as interrupt,
         Measurement(context, interrupt.shield, stage, tasks) as measurement,
     ):
-        history = known_trials(context, tasks)  # may be long: not on the budget's time
+        history = known_trials(context, tasks)
+        measurement.uncharged_seconds()  # reading may be long: not on the budget's time
         tracker = BudgetTracker.of(budget, measurement, before)
         loop = _Loop(
             tasks, context, history, measurement, tracker, early_stopping=options.early_stopping
@@ -140,6 +141,10 @@ def _without_budget(
         except KeyboardInterrupt:
             measurement.keep_what_came()
             raise TuningInterrupted(loop.report("interrupted")) from None
+        except Exception:
+            with suppress(UsageError):  # what ends it may be a disk that takes nothing
+                measurement.keep_what_came()
+            raise
         return loop.report("finished")
 
 

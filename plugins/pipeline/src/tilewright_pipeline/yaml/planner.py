@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from tilewright.errors import UsageError, did_you_mean, raise_all, shown
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, Place, choices, completed
-from tilewright.paths import check_is_file, path_of
+from tilewright.paths import check_is_file
 from tilewright.plugins.offers import word_of
 from tilewright.plugins.plugin import Component
 from tilewright.vocabulary.target import Target
@@ -85,8 +85,8 @@ class Planner:
             place, beside = ("plugins", position), Path(self._source.name).parent / name
             hint = f"write {beside}" if beside.is_file() else ""
             try:
-                check_is_file(name, "plugin file", hint, where=self._where(place))
-                found.append(path_of(name))
+                where = self._where(place)
+                found.append(check_is_file(name, "plugin file", hint, where=where))
             except UsageError as error:
                 self._note(place, error)
         return found
@@ -155,7 +155,7 @@ class Planner:
     def _apply(self, setting: Setting) -> None:
         order = (1, len(self._set), 0, len(self._wrong) + len(self._unknown))
         try:
-            self._set[apply_setting(self._data, setting)] = setting.where
+            self._set |= dict.fromkeys(apply_setting(self._data, setting), setting.where)
         except NoSuchSettingError as error:
             self._unknown.append((order, error))
         except UsageError as error:

@@ -36,16 +36,24 @@ class NoSuchSettingError(UsageError):
         super().__init__(f"no stage or key '{name}'", where=where, remedy=remedy)
 
 
-def apply_setting(data: dict[str, Any], setting: Setting) -> Place:
-    """Change the plain file in place; returns the path that was set. Raises UsageError."""
+def apply_setting(data: dict[str, Any], setting: Setting) -> list[Place]:
+    """Change the plain file in place, in each of its stages of that name; returns what was set.
+
+    Raises UsageError.
+    """
     where = setting.where
     name, equals, text = setting.text.partition("=")
     steps = name.strip().split(".")
     if not equals or not all(steps):
         remedy = "such as --set tune.budget=5min"
         raise UsageError("expected stage.option=value", where=where, remedy=remedy)
-    value = YamlSource.parse(text or "''", where).plain()
-    path = _start(data, steps, where)
+    paths = _paths(data, steps, where)
+    for path in paths:
+        _put(data, path, YamlSource.parse_value(text, where), where)
+    return paths
+
+
+def _put(data: dict[str, Any], path: Place, value: Any, where: str) -> None:
     holder: Any = data
     for place, step in enumerate(path[:-1]):
         if isinstance(holder, dict):
@@ -57,33 +65,33 @@ def apply_setting(data: dict[str, Any], setting: Setting) -> Place:
                 holder[step] = {}
         holder = holder[step]
         if not isinstance(holder, list if isinstance(path[place + 1], int) else dict):
+            own = path[2:] if path[0] == "stages" else path
             raise UsageError(
                 f"'{step}' has a value of its own, and no options below it",
                 where=where,
-                remedy=f"set {'.'.join(steps[: steps.index(str(step)) + 1])} itself",
+                remedy=f"set {'.'.join(map(str, own[: own.index(step) + 1]))} itself",
             )
     holder[path[-1]] = value
-    return path
 
 
-def _start(data: dict[str, Any], steps: list[str], where: str) -> Place:
+def _paths(data: dict[str, Any], steps: list[str], where: str) -> list[Place]:
     stages = data.get("stages")
     if steps[0].startswith("stages"):
         remedy = "name the stage: --set STAGE.OPTION=VALUE, such as --set tune.budget=5min"
         raise UsageError("stages are set one option at a time", where=where, remedy=remedy)
-    found = {
-        next(iter(stage)): index
-        for index, stage in reversed(list(enumerate(stages if isinstance(stages, list) else [])))
-        if isinstance(stage, dict) and len(stage) == 1
-    }
-    if steps[0] in found:
+    names = [
+        next(iter(stage)) if isinstance(stage, dict) and len(stage) == 1 else None
+        for stage in (stages if isinstance(stages, list) else [])
+    ]
+    if steps[0] in names:
         if len(steps) == 1:
             remedy = f"write --set {steps[0]}.OPTION=VALUE"
             raise UsageError("names a stage, not an option of it", where=where, remedy=remedy)
-        return ("stages", found[steps[0]], *steps)
+        return [("stages", at, *steps) for at, name in enumerate(names) if name == steps[0]]
     from tilewright_pipeline.yaml.file_model import PipelineFile
 
     top = [name for name in PipelineFile.model_fields if name != "stages"]
     if steps[0] in top:
-        return tuple(steps)
-    raise NoSuchSettingError(where, steps[0], list(found), top)
+        return [tuple(steps)]
+    known = list(dict.fromkeys(name for name in names if name is not None))
+    raise NoSuchSettingError(where, steps[0], known, top)

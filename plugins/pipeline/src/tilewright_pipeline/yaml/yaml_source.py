@@ -64,7 +64,7 @@ class YamlSource:
     @classmethod
     def read(cls, path: Path) -> YamlSource:
         """Raises UsageError with file, line and column for anything wrong with the file."""
-        check_is_file(path, "pipeline file")
+        path = check_is_file(path, "pipeline file")
         try:
             with open_file(path) as file:
                 size = os.fstat(file.fileno()).st_size
@@ -100,6 +100,11 @@ class YamlSource:
             )
         parser = _Parser(name, text)
         return cls(name, parser.document(), mistakes=tuple(parser.mistakes))
+
+    @classmethod
+    def parse_value(cls, text: str, name: str) -> Any:
+        """The plain value of an option on the command line; blank is an empty text."""
+        return cls.parse(text if text.strip() else "''", name).plain()
 
     def plain(self) -> Any:
         """Nested dicts, lists and scalars. Raises UsageError for anything else."""

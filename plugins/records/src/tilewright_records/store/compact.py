@@ -74,8 +74,8 @@ def _needed(lines: Sequence[bytes], lost: dict[str, int]) -> Iterator[bytes]:
         lost[what] = lost.get(what, 0) + 1
 
     def spend(some: BudgetRecord) -> None:
-        identity = _identity(some)
-        spent[identity] = _added(spent.get(identity), some)
+        identity = identity_of(some)
+        spent[identity] = added(spent.get(identity), some)
 
     for line in filter(None, lines):
         try:
@@ -89,13 +89,13 @@ def _needed(lines: Sequence[bytes], lost: dict[str, int]) -> Iterator[bytes]:
         if isinstance(record, Record) and record.trial.result.spoiled:
             lose("trials spoiled by the machinery")
             if record.charge is not None:
-                spend(_budget(record, record.charge))
+                spend(budget_of(record, record.charge))
             continue
-        identity = _identity(record)
+        identity = identity_of(record)
         if isinstance(record, BudgetRecord):
             spend(record)
         elif isinstance(record, Record) and record.charge is not None:
-            charged[len(found)] = _budget(record, record.charge)
+            charged[len(found)] = budget_of(record, record.charge)
         place = last.get(identity)
         if isinstance(record, Record) and record.trial.input.conditions.turns > 1:
             if place is not None:
@@ -127,7 +127,7 @@ _SUPERSEDED = {
 }
 
 
-def _identity(record: AnyRecord) -> Hashable:
+def identity_of(record: AnyRecord) -> Hashable:
     """Of records with equal identities the last one counts."""
     if isinstance(record, BudgetRecord):
         return record.kind, record.fingerprint, record.stage
@@ -143,7 +143,7 @@ def _identity(record: AnyRecord) -> Hashable:
     return record.fingerprint, record.task.key, constants, record.config.text, record.revision
 
 
-def _budget(record: Record, charge: Charge) -> BudgetRecord:
+def budget_of(record: Record, charge: Charge) -> BudgetRecord:
     """What a trial took of its stage's budget, without the trial."""
     return BudgetRecord(
         charge.stage,
@@ -156,7 +156,8 @@ def _budget(record: Record, charge: Charge) -> BudgetRecord:
     )
 
 
-def _added(before: BudgetRecord | None, record: BudgetRecord) -> BudgetRecord:
+def added(before: BudgetRecord | None, record: BudgetRecord) -> BudgetRecord:
+    """What both say that one stage spent, in one record."""
     if before is None:
         return record
     return replace(

@@ -193,8 +193,7 @@ def _file_of(report: Fields, folder: Path | None, records: Path | None) -> Path:
         path = Path(told or _RECORDS)
     else:
         path = folder / (told or _RECORDS)
-    check_is_file(path, "records file", hint="name it: --records FILE")
-    return path
+    return check_is_file(path, "records file", hint="name it: --records FILE")
 
 
 def _device(report: Fields) -> Device:

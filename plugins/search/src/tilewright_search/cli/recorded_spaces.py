@@ -31,6 +31,8 @@ def recorded_spaces(text: str | None) -> list[RecordedSpace]:
     Raises UsageError where something is not found or cannot be read, and for two of one name.
     """
     spaces = list(map(_read, dict.fromkeys(_all_files(text))))
+    if not spaces:
+        raise UsageError(f"no name in {text!r}", where="--spaces", remedy=_NONE)
     twice = [name for name, times in Counter(s.name for s in spaces).items() if times > 1]
     if twice:
         remedy = "leave one out, or rename its files"

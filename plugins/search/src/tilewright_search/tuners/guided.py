@@ -6,12 +6,13 @@ import logging
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, FilePath
+from pydantic import BeforeValidator, Field, FilePath
 
 from tilewright.options import Choice, Options
+from tilewright.paths import path_of
 from tilewright_search.models.checked_model import checked_model
 from tilewright_search.models.experience import Experience
 from tilewright_search.models.features import FeatureKind, Floats
@@ -38,6 +39,10 @@ _log = logging.getLogger("tilewright")
 Score = Callable[[Sequence[int]], Floats]
 
 
+def _expanded(path: Any) -> Any:
+    return str(path_of(path)) if isinstance(path, str) else path
+
+
 class GuidedOptions(Options):
     """Options of every model-guided tuner."""
 
@@ -49,7 +54,7 @@ class GuidedOptions(Options):
     features: FeatureKind = Field(
         "knobs", description="`loops`: a second model, of the lowered programs, ranks the best few"
     )
-    pretrained: FilePath | None = Field(
+    pretrained: Annotated[FilePath, BeforeValidator(_expanded)] | None = Field(
         None, description="saved cost model that ranks configs before there are trials"
     )
     epsilon: float = Field(0.05, ge=0, le=1, description="chance of a config to be random")

@@ -117,9 +117,14 @@ def _dense(arguments: Sequence[Any]) -> _Found:
 
 
 def _batch_matmul(arguments: Sequence[Any]) -> _Found:
-    data, transposed = map(_tensor, arguments[:2])
-    batch, columns, depth = transposed.shape
-    return "matmul", (data, TensorSpec((batch, depth, columns), transposed.dtype)), {}
+    """Behind shape and dtype TVM says from 0.8 on what is transposed, the second one before."""
+    data, other = map(_tensor, arguments[:2])
+    flips = [*arguments[4:6], *(False, True)[len(arguments[4:6]) :]]
+    if flips[0]:
+        raise UnknownLineError("batch_matmul of a transposed first operand")
+    batch, *matrix = other.shape
+    depth, columns = matrix[::-1] if flips[1] else matrix
+    return "matmul", (data, TensorSpec((batch, depth, columns), other.dtype)), {}
 
 
 def _tensor(argument: Any) -> TensorSpec:

@@ -7,6 +7,7 @@ from math import log2
 from typing import Any
 
 from tilewright.space.alternative import Alternative
+from tilewright.space.entities.knob_values import KnobValues
 from tilewright.space.feasible.constraint import holds
 from tilewright.space.nearest import nearest_first
 from tilewright.vocabulary.config import ConfigEntity
@@ -14,22 +15,40 @@ from tilewright.vocabulary.config import ConfigEntity
 _MOST_POINTS = 20_000
 
 
-def nearest(alternative: Alternative, wanted: Mapping[str, Any]) -> ConfigEntity | None:
-    """The feasible point that differs least from what is wanted; None where none is near.
+class NearestPoints:
+    """The points of one alternative that come nearest to configs, of which many want the same."""
 
-    Numbers differ as factors do, tiles by their innermost parts that are wanted, anything else by
-    one; a knob that is not wanted takes its first values.
-    """
-    ranked = [
-        sorted((_distance(value, wanted.get(knob.name)), n) for n, value in enumerate(knob.values))
-        for knob in alternative.knobs
-    ]
-    for places in nearest_first(ranked, _MOST_POINTS):
-        chosen = zip(alternative.knobs, places, strict=True)
-        values = {knob.name: knob.values[place] for knob, place in chosen}
-        if all(holds(constraint, values) for constraint in alternative.constraints):
-            return ConfigEntity(alternative.name, values)
-    return None
+    def __init__(self, alternative: Alternative) -> None:
+        self._alternative = alternative
+        self._ranked: dict[tuple[str, Any], list[tuple[float, int]]] = {}
+
+    def to(self, wanted: Mapping[str, Any]) -> ConfigEntity | None:
+        """The feasible point that differs least from what is wanted; None where none is near.
+
+        Numbers differ as factors do, tiles by their innermost parts that are wanted, anything else
+        by one; a knob that is not wanted takes its first values.
+        """
+        knobs = self._alternative.knobs
+        ranked = [self._nearest_values(knob, wanted.get(knob.name)) for knob in knobs]
+        for places in nearest_first(ranked, _MOST_POINTS):
+            chosen = zip(knobs, places, strict=True)
+            values = {knob.name: knob.values[place] for knob, place in chosen}
+            if all(holds(constraint, values) for constraint in self._alternative.constraints):
+                return ConfigEntity(self._alternative.name, values)
+        return None
+
+    def _nearest_values(self, knob: KnobValues, wanted: Any) -> list[tuple[float, int]]:
+        """The distance and the place of every value, the nearest first."""
+        key = knob.name, wanted
+        if key not in self._ranked:
+            distances = ((_distance(value, wanted), n) for n, value in enumerate(knob.values))
+            self._ranked[key] = sorted(distances)
+        return self._ranked[key]
+
+
+def nearest(alternative: Alternative, wanted: Mapping[str, Any]) -> ConfigEntity | None:
+    """The nearest point to a single config."""
+    return NearestPoints(alternative).to(wanted)
 
 
 def _distance(value: Any, wanted: Any) -> float:

@@ -26,7 +26,7 @@ from tilewright_tensor.operators.definition.operator_def import NAME, Operand, O
 from tilewright_tensor.operators.operators import Operators
 
 _ATTRIBUTE = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.*)", re.DOTALL)
-_OPERAND = re.compile(r"(scalar|\d+(?:x\d+)*)((?::[a-z]+\d*)*)")
+_OPERAND = re.compile(r"(scalar|\d{1,18}(?:x\d{1,18})*)((?::[a-z]+\d*)*)")
 _WORD = re.compile(r"[A-Za-z]\w*(?::[a-z]+\d*)?")
 _LITERALS = {
     "true": "true",
@@ -236,7 +236,7 @@ class _Reader:
             return text
         try:
             return json.loads(_LITERALS.get(text, text), parse_constant=_refuse)
-        except ValueError:
+        except (ValueError, RecursionError):
             message = f"expected a number, a list like [1, 2], true, false or a word, got {text!r}"
             raise self.error(at, message) from None
 

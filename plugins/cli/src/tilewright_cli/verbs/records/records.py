@@ -186,7 +186,7 @@ def compact(file: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
 def merge(sources: tuple[Path, ...], into: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
     """Append to a file the records of other files that it lacks."""
     from tilewright_pipeline.context.run_setup import open_store
-    from tilewright_records.checks import merge_logs
+    from tilewright_records.merging import merge_logs
     from tilewright_records.readers import expect_log
 
     host = shared.load_host(plugin)

@@ -24,8 +24,8 @@ def distil(*, file: Path, into: Path, count: int, plugin: tuple[Path, ...], as_j
     times.
     """
     from tilewright_pipeline.context.run_setup import open_store
-    from tilewright_records.checks import append_missing
     from tilewright_records.distillation import distilled
+    from tilewright_records.merging import append_missing
     from tilewright_records.readers import expect_log
 
     host = shared.load_host(plugin)

@@ -51,7 +51,7 @@ def import_log(
     """
     from tilewright_cli.verbs.records.line_fates import Fate, line_fates
     from tilewright_pipeline.context.run_setup import open_store
-    from tilewright_records.checks import merge_logs
+    from tilewright_records.merging import merge_logs
 
     host = shared.load_host(plugin)
     resolved, name = host.resolve_target(target), _format(file, host)

@@ -37,10 +37,11 @@ def write_folder(
 
     Raises UsageError where a folder of another kind is in the way, or the disk refuses it.
     """
-    if not _may_replace(folder):
-        raise UsageError(
-            "exists and is no saved network", where=str(folder), remedy="name another folder"
-        )
+    with writing(folder, "the compiled network"):
+        if not _may_replace(folder):
+            raise UsageError(
+                "exists and is no saved network", where=str(folder), remedy="name another folder"
+            )
     files: dict[str, bytes | memoryview] = {**codes, _CONSTANTS: memoryview(constants)}
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     told = {**manifest, "sha256": hashes}
@@ -152,16 +153,17 @@ def _is_saved(folder: Path) -> bool:
 def _replace(fresh: Path, folder: Path) -> None:
     """Move the fresh folder into place, the old one out of the way before."""
     old = _beside(folder, "old")
-    if folder.exists():
-        folder.rename(old)
     try:
+        if folder.exists():
+            folder.rename(old)
         fresh.rename(folder)
-    except OSError:  # such as of another process that saved there meanwhile
+    except BaseException:  # Ctrl-C, or another process that saved there meanwhile
         if old.exists() and not folder.exists():
             old.rename(folder)
-        shutil.rmtree(old, ignore_errors=True)
         raise
-    shutil.rmtree(old, ignore_errors=True)
+    finally:
+        if folder.exists():
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _beside(folder: Path, word: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from pydantic import Field
 
 from tilewright.options import Options
@@ -83,6 +84,8 @@ def _guess(graph: CostGraph) -> dict[int, int]:
             costs = left.vectors[node].copy()
             for neighbour, matrix in left.beside[node].items():
                 costs += (matrix + left.vectors[neighbour]).min(axis=1)
+            if not np.isfinite(costs.min()):  # what the picks before left it is forbidden
+                return feasible_choice(graph)
             pick = left.fix(node, int(costs.argmin()))
             reduced += [Reduced.decided(node, pick), *reduce_exactly(left)]
     except InfeasibleProblemError:
