@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -139,3 +140,57 @@ def test_what_neither_way_can_do_is_told(make_model):
     )
     with pytest.raises(UsageError, match="node 'odd': cannot evaluate 'Resize' on constants"):
         read(model)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("kind", ["ReduceSum", "ReduceMean", "ReduceL2"])
+def test_sums_of_16_bits_are_added_up_in_float32(folded, kind, dtype):
+    wide = np.float32(100 + 1000 * RNG.random((4096, 2)) * (kind == "ReduceMean"))
+    narrow = wide.astype(dtype)
+    given = narrow.astype(np.float64)
+    expected = {
+        "ReduceSum": given.sum(0),
+        "ReduceMean": given.mean(0),
+        "ReduceL2": np.sqrt((given**2).sum(0)),
+    }[kind]
+    axes = {} if kind == "ReduceSum" else {"axes": [0]}
+    operands = {"c": narrow, **({"axes": ints(0)} if kind == "ReduceSum" else {})}
+    nodes = [
+        node(kind, list(operands), ["w"], keepdims=0, **axes),
+        node("Cast", ["w"], ["y"], to=TensorProto.FLOAT),
+    ]
+    answer = folded(nodes, operands)
+    if kind == "ReduceSum" and dtype == np.float16:
+        assert np.isinf(answer).all()  # 409,600 is above what float16 holds
+    else:
+        np.testing.assert_allclose(answer, expected, rtol=2**-7)
+
+
+def test_unique_elements_come_as_they_are_found_where_they_are_not_sorted(folded):
+    answer = folded([node("Unique", ["c"], ["y"], sorted=0)], {"c": np.float32([2, 1, 1, 3])})
+    assert answer.tolist() == [2, 1, 3]
+
+
+def test_elements_are_gathered_along_an_axis_of_any_length(folded):
+    data = array(100, 1)
+    answer = folded(
+        [node("GatherElements", ["c", "i"], ["y"], axis=0)],
+        {"c": data, "i": np.zeros((100, 1), np.int64)},
+    )
+    np.testing.assert_array_equal(answer, np.repeat(data[:1], 100, axis=0))
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "max"])
+def test_elements_are_scattered_as_the_loop_over_them_says(folded, reduction):
+    data, updates = array(5, 3), array(2, 3)
+    indices = np.int64([[0, 4, -1], [0, 2, 1]])
+    expected = data.copy()
+    for place, at in np.ndenumerate(indices):
+        known, given = expected[at, place[1]], updates[place]
+        expected[at, place[1]] = {"none": given, "add": known + given, "max": max(known, given)}[
+            reduction
+        ]
+    told = {} if reduction == "none" else {"reduction": reduction}
+    nodes = [node("ScatterElements", ["c", "i", "u"], ["y"], axis=0, **told)]
+    answer = folded(nodes, {"c": data, "i": indices, "u": updates}, 18)
+    np.testing.assert_array_equal(answer, expected)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tilewright.vocabulary.record import Charge
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import TensorSpec, Workload
 from tilewright_cli.terminal.group import run
@@ -65,6 +66,29 @@ def test_distil_keeps_the_best_few_of_each_task_once(files, capsys, count, left)
         arguments = ["old.jsonl", "--into", "best.jsonl", "--count", str(count)]
         assert told(capsys, "distil", *arguments, *files)["added"] == added
     assert [record.seconds for record in JsonlRecordStore(Path("best.jsonl")).records()] == left
+
+
+def test_distilled_configs_are_ranked_as_in_the_log(files, capsys, samples):
+    log = JsonlRecordStore(Path("old.jsonl"))
+    first = next(iter(log.records()))
+
+    def measured(width, seconds, turns=1):
+        asked = first.trial.input
+        config = replace(asked.config, values={"unroll": 1, "width": width})
+        conditions = replace(asked.conditions, turns=turns)
+        record = samples.record(1, (seconds,), task=first.task)
+        trial = replace(record.trial, input=replace(asked, config=config, conditions=conditions))
+        return replace(record, trial=trial, charge=Charge("stage", 1.0, 1))
+
+    alone = [measured(5, 1.1e-4), measured(6, 1.0e-4), measured(7, 1.05e-4)]
+    log.append([*alone, measured(6, 1.3e-4, 3), measured(7, 1.25e-4, 3)])
+    told(capsys, "distil", "old.jsonl", "--into", "best.jsonl", "--count", "3", *files)
+    best = {}
+    for name in ("old.jsonl", "best.jsonl"):
+        rows = told(capsys, "best", name, "--count", "3", *files)["records"]
+        best[name] = [(row["config"], row["seconds"]) for row in rows]
+    assert best["best.jsonl"] == best["old.jsonl"]
+    assert not any(record.charge for record in JsonlRecordStore(Path("best.jsonl")).records())
 
 
 @pytest.mark.needs("tensor")

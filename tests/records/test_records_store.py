@@ -13,13 +13,21 @@ from hypothesis import strategies as st
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import Conditions
-from tilewright.vocabulary.record import BudgetRecord, ErrorBound, GraphRecord, Query, WonInNetwork
+from tilewright.vocabulary.record import (
+    BudgetRecord,
+    Charge,
+    ErrorBound,
+    GraphRecord,
+    Query,
+    WonInNetwork,
+)
 from tilewright.vocabulary.revisions import Revisions
 from tilewright_records.checks import verify_log
 from tilewright_records.decoding import RecordDecoder
 from tilewright_records.encoding import record_json
 from tilewright_records.line import seal, unseal
 from tilewright_records.merging import merge_logs
+from tilewright_records.store.compact import compact_log
 from tilewright_records.store.store import JsonlRecordStore
 from tilewright_records.store.trial_index import TrialIndex
 
@@ -219,6 +227,26 @@ def test_any_json_object_survives_a_line(data):
     line = seal(data)
     assert line.count(b"\n") == 1
     assert unseal(line[:-1]) == data
+
+
+def test_merging_a_log_and_its_compacted_copy_changes_neither(samples, tmp_path):
+    def charged(number, seconds):
+        return replace(samples.record(number, (seconds,)), charge=Charge("stage", 2.0, 1))
+
+    full, short = tmp_path / "full.jsonl", tmp_path / "short.jsonl"
+    JsonlRecordStore(full).append([charged(1, 1e-3), charged(2, 3e-3), charged(1, 1.4e-3)])
+    shutil.copy(full, short)
+    compact_log(short)
+    stores = [JsonlRecordStore(path) for path in (full, short)]
+    for source, into in ((full, stores[1]), (short, stores[0])):
+        merge_logs([source], into)
+        assert merge_logs([source], into).added == 0
+    for store in stores:
+        (task,) = store.tasks()
+        last = {record.config: record.seconds for record in store.records(task.key)}
+        assert sorted(last.values()) == [1.4e-3, 3e-3]
+        spent = store.spent("stage", samples.here)
+        assert (spent.seconds, spent.trials) == (6.0, 3)
 
 
 def test_merge_takes_each_record_once_and_numbers_anew(samples, tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from answers import host, task_of
 
+from tilewright.host.fallback import fallback_configs
 from tilewright.vocabulary.task import Task
 
 
@@ -133,3 +134,15 @@ def test_the_advice_is_two_channels_at_a_time_and_rows_of_single_pixels(
     advised = host().implementation("conv2d_direct.x86").fallback(conv)
     assert (advised["outer"], advised["unroll_ic"]) == (outer, unroll_ic)
     assert host().space(conv).is_valid(advised)
+
+
+@pytest.mark.parametrize("isa", ["avx2", "avx512"])
+@pytest.mark.parametrize(
+    ("filters", "strategy"),
+    [(28, "pixels"), (34, "pixels"), (68, "pixels"), (136, "direct"), (64, "direct")],
+)
+def test_groups_that_fill_no_vectors_of_256_bits_are_advised_pixels(filters, strategy, isa):
+    text = f"conv2d(1x{4 * filters}x14x14, {4 * filters}x{filters}x1x1, groups=4)"
+    conv = task(text, isa)
+    advised = next(fallback_configs(conv, host().space(conv), host()))
+    assert advised.strategy == f"conv2d_{strategy}.x86"

@@ -30,11 +30,9 @@ def write_model(network: Network) -> Any:
             raise site.error(f"ONNX has no operator for {node.operator!r}")
         WRITERS[node.operator](site)
     nodes = [node for site in sites for node in site.nodes]
-    used = {name for node in nodes for name in node.input}
-    used |= {*network.outputs}  # one without elements has no node that makes it
+    used = {*network.outputs, *(name for node in nodes for name in node.input)}
     constants = {name: array for name, array in network.constants.items() if name in used}
-    for site in sites:
-        constants |= site.constants
+    constants |= {name: array for site in sites for name, array in site.constants.items()}
     rows = {node.output for node in network.nodes if node.operator == "non_max_suppression"}
     graph = helper.make_graph(
         nodes,
@@ -288,13 +286,10 @@ def _top_places(site: _Site) -> None:
 
 
 def _modulo(site: _Site) -> None:
-    """With the divisor's sign, which ONNX has for whole numbers only: others' remainder has not."""
-    if "float" not in site.dtype:
-        site.emit("Mod")
-        return
-    divisor = site.inputs[1]
-    site.inputs = [site.step("Add", site.step("Mod", *site.inputs, fmod=1), divisor), divisor]
-    site.emit("Mod", fmod=1)
+    """With the divisor's sign, which ONNX has for whole numbers only."""
+    if is_float := "float" in site.dtype:
+        site.inputs[0] = site.step("Add", site.step("Mod", *site.inputs, fmod=1), site.inputs[1])
+    site.emit("Mod", fmod=int(is_float))
 
 
 def _non_max_suppression(site: _Site) -> None:

@@ -17,6 +17,7 @@ from tilewright_onnx.model.node_site import NodeSite
 from tilewright_onnx.model.tensors import NARROW
 from tilewright_onnx.nodes.composed_operators import COMPOSED_READERS
 from tilewright_onnx.nodes.layer_operators import LAYER_READERS
+from tilewright_onnx.nodes.normalisations import NORMALISATION_READERS
 from tilewright_onnx.nodes.products import PRODUCT_READERS
 from tilewright_onnx.nodes.recurrent_operators import RECURRENT_READERS
 from tilewright_onnx.nodes.shape_operators import SHAPE_READERS
@@ -335,6 +336,7 @@ READERS: Mapping[str, ReadNode] = {
     "Where": partial(_broadcasting, "where"),
     **COMPOSED_READERS,
     **LAYER_READERS,
+    **NORMALISATION_READERS,
     **PRODUCT_READERS,
     **RECURRENT_READERS,
     **SHAPE_READERS,

@@ -40,7 +40,8 @@ class BudgetTracker:
     def of(
         cls, budget: Budget, measurement: Measurement, before: tuple[float, int] = (0.0, 0)
     ) -> Self:
-        """The tracker of a budget that pays for a measurement."""
+        """The tracker of a budget that pays for a measurement, from now on."""
+        measurement.uncharged_seconds()  # what came before it, such as reading history, is free
         spent = measurement.spent
         return cls(
             budget,

@@ -82,8 +82,7 @@ def tune_tasks(
         Interrupt() as interrupt,
         Measurement(context, interrupt.shield, stage, tasks) as measurement,
     ):
-        history = known_trials(context, tasks)
-        measurement.uncharged_seconds()  # reading may be long: not on the budget's time
+        history = known_trials(context, tasks)  # may be long: not on the budget's time
         tracker = BudgetTracker.of(budget, measurement, before)
         loop = _Loop(
             tasks, context, history, measurement, tracker, early_stopping=options.early_stopping
@@ -138,12 +137,11 @@ def _without_budget(
         loop = _Loop(tasks, context, known_trials(context, tasks), measurement, tracker)
         try:
             act(loop)
-        except KeyboardInterrupt:
-            measurement.keep_what_came()
-            raise TuningInterrupted(loop.report("interrupted")) from None
-        except Exception:
+        except BaseException as error:
             with suppress(UsageError):  # what ends it may be a disk that takes nothing
                 measurement.keep_what_came()
+            if isinstance(error, KeyboardInterrupt):
+                raise TuningInterrupted(loop.report("interrupted")) from None
             raise
         return loop.report("finished")
 
@@ -203,10 +201,7 @@ class _Loop:
         )
 
     def spend_rest(self, tuner: Choice, scheduler: Any) -> None:
-        """Search with the trials that the finalists did not need, each measured in turns at once.
-
-        So a config that overtakes finalists was measured as they were.
-        """
+        """Search with what the finalists left, each trial in turns at once, as they were."""
         if self._tracker.in_trials:
             self.search(tuner, scheduler, 0.0, turns=_TURNS)
 
@@ -249,8 +244,7 @@ class _Loop:
             paid = self._tracker.affordable(left * len(finalists), each=_FINALIST_TRIALS)
             if self.lost or paid < 2:
                 break
-            share = finalists[: max(2, paid // left)]
-            self._measure([(track, config) for config in share], turns=_TURNS)
+            self._measure([(track, c) for c in finalists[: max(2, paid // left)]], turns=_TURNS)
         self._land_all()
 
     def close(self, stage: str, *, finished: bool) -> None:
