@@ -164,16 +164,27 @@ def test_exact_gives_the_best_found_and_its_gap_at_the_time_limit():
     assert stopped.note == "stopped after 0 s"
 
 
-def test_exact_proves_what_dual_bounds_do_not_among_forbidden_pairs():
-    rng = random.Random(11)
-    sizes = range(6)
+def forbidding(nodes: int, candidates: int, seed: int) -> GraphProblem:
+    """An edge between every two nodes; three of ten pairs are forbidden."""
+    rng, sizes = random.Random(seed), range(candidates)
     edges = {
         pair: tuple(
             tuple(None if rng.random() < 0.3 else rng.random() for _ in sizes) for _ in sizes
         )
-        for pair in combinations(range(6), 2)
+        for pair in combinations(range(nodes), 2)
     }
-    problem = GraphProblem(tuple(tuple(rng.random() for _ in sizes) for _ in range(6)), edges)
+    return GraphProblem(tuple(tuple(rng.random() for _ in sizes) for _ in range(nodes)), edges)
+
+
+def test_pbqp_looks_elsewhere_where_its_guess_has_forbidden_pairs_left_only():
+    pbqp = PbqpTuner(PbqpOptions())
+    solve(pbqp, forbidding(7, candidates=4, seed=84))
+    with pytest.raises(InfeasibleProblemError):
+        pbqp.solve(forbidding(7, candidates=4, seed=118))
+
+
+def test_exact_proves_what_dual_bounds_do_not_among_forbidden_pairs():
+    problem = forbidding(6, candidates=6, seed=11)
     stopped = solve(ExactTuner(ExactOptions(time_limit_seconds=0)), problem)
     found = solve(ExactTuner(ExactOptions()), problem)
     assert not stopped.optimal and found.optimal
