@@ -154,8 +154,7 @@ def test_the_display_is_gone_in_the_end_and_what_was_said_stays(start):
     code, told = start(NO_COLOR="1").end()
     screen = Screen(told)
     assert code == 0
-    assert "trials   " in told
-    assert "━" in told
+    assert "stage  " in told  # of the rest, a busy machine may draw nothing
     said = NUMBER.sub("#", screen.text)
     assert said == (
         "toyrun on toy:threads=#, toy#\nsource: ok in # s\ntune: ok in # s, # trials\n"

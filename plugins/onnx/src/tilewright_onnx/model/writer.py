@@ -153,8 +153,7 @@ def _convolution(site: _Site) -> None:
 
 
 def _transposed_convolution(site: _Site) -> None:
-    given = site.attributes
-    groups = given["groups"]
+    given, groups = site.attributes, site.attributes["groups"]
 
     def inputs_first(weight: Any) -> Any:
         parts = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
@@ -172,9 +171,7 @@ def _transposed_convolution(site: _Site) -> None:
 
 def _pooling(operator: str, site: _Site) -> None:
     given = site.attributes
-    counted: dict[str, Any] = (
-        {"count_include_pad": int(given["count_include_pad"])} if operator[0] == "A" else {}
-    )
+    counted: Any = {"count_include_pad": int(given["count_include_pad"])} if "A" in operator else {}
     site.emit(
         operator,
         kernel_shape=given["pool_size"],
@@ -254,10 +251,9 @@ def _pad(site: _Site) -> None:
 
 def _slice(site: _Site) -> None:
     given, rank = site.attributes, len(site.shape)
-    cuts = {"begin": given["begin"], "end": given["end"], "axes": range(rank)}
     steps = given["strides"] or [1] * rank
-    operands = [site.constant(list(cut), what) for what, cut in cuts.items()]
-    site.emit("Slice", *operands, site.constant(steps, "steps"))
+    cuts = {"begin": given["begin"], "end": given["end"], "axes": range(rank), "steps": steps}
+    site.emit("Slice", *(site.constant(list(cut), what) for what, cut in cuts.items()))
 
 
 def _layer_norm(site: _Site) -> None:
@@ -281,15 +277,19 @@ def _attention(site: _Site) -> None:
 def _top_places(site: _Site) -> None:
     given = site.attributes
     count = site.constant([given["count"]], "count")
-    axis, largest = given["axis"], int(given["largest"])
-    site.emit("TopK", count, unused=["values"], axis=axis, largest=largest)
+    site.emit("TopK", count, unused=["values"], axis=given["axis"], largest=int(given["largest"]))
 
 
 def _modulo(site: _Site) -> None:
     """With the divisor's sign, which ONNX has for whole numbers only."""
-    if is_float := "float" in site.dtype:
-        site.inputs[0] = site.step("Add", site.step("Mod", *site.inputs, fmod=1), site.inputs[1])
-    site.emit("Mod", fmod=int(is_float))
+    if "float" not in site.dtype:
+        site.emit("Mod")
+        return
+    rest, divisor = site.step("Mod", *site.inputs, fmod=1), site.inputs[1]
+    signs = site.step("Mul", site.step("Sign", rest), divisor)
+    differ = site.step("Less", signs, site.scalar(0.0, "zero"))
+    site.inputs = [differ, site.step("Add", rest, divisor), rest]
+    site.emit("Where")
 
 
 def _non_max_suppression(site: _Site) -> None:

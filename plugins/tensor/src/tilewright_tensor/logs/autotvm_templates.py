@@ -56,6 +56,8 @@ def workload_of(template: str, arguments: Sequence[Any], operators: Operators) -
         raise UnknownLineError(f"there is no operator for the template {template!r}")
     try:
         operator, inputs, attributes = make(arguments)
+    except UnknownLineError:
+        raise
     except (TypeError, ValueError, IndexError, KeyError) as error:
         raise BadLineError(f"arguments of {template}: {error}") from None
     if any(n > _MOST for n in _whole_numbers([*(spec.shape for spec in inputs), attributes])):
@@ -117,13 +119,13 @@ def _dense(arguments: Sequence[Any]) -> _Found:
 
 
 def _batch_matmul(arguments: Sequence[Any]) -> _Found:
-    """Behind shape and dtype TVM says from 0.8 on what is transposed, the second one before."""
+    """TVM says from 0.8 on at the end which of both is transposed; before, the second one is."""
     data, other = map(_tensor, arguments[:2])
-    flips = [*arguments[4:6], *(False, True)[len(arguments[4:6]) :]]
-    if flips[0]:
+    first, second = [one for one in arguments[2:] if isinstance(one, int)] or (False, True)
+    if first:
         raise UnknownLineError("batch_matmul of a transposed first operand")
     batch, *matrix = other.shape
-    depth, columns = matrix[::-1] if flips[1] else matrix
+    depth, columns = matrix[::-1] if second else matrix
     return "matmul", (data, TensorSpec((batch, depth, columns), other.dtype)), {}
 
 
