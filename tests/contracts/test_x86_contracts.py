@@ -163,6 +163,10 @@ class TestX86ConvolutionsEmulated(StrategyContract, StrategyAnswersContract):
         "conv2d(1x1x12x13, 16x1x2x7, strides=[3,2], dilation=[2,1])",
         "conv2d(2x8x10x6, 32x8x3x3, padding=[0,2,1,2], dilation=2)",
         "conv2d(1x16x7x9, 16x16x3x2, strides=[2,4], dilation=[3,2], padding=2)",
+        "conv2d(1x64x4x8, 64x32x1x1, groups=2) + relu()",
+        "conv2d(2x96x5x7, 32x48x5x5, padding=2, groups=2) + add(1x32x1x1:const)",
+        "conv2d(1x48x7x9, 96x16x3x3, strides=2, padding=1, groups=3) + add(1x96x4x5)",
+        "conv2d(1x40x6x5, 64x20x3x1, groups=2, dilation=2)",
     )
 
 

@@ -28,6 +28,7 @@ from tilewright_tensor.strategies.scheduled_implementation import (
 )
 from tilewright_x86.instructions.tiles import PRODUCTS, ROWS
 from tilewright_x86.machine.isa import isa_of
+from tilewright_x86.strategies.conv2d_direct import group_of
 from tilewright_x86.strategies.tiles.pixel_rows import PixelRows
 from tilewright_x86.strategies.tiles.pixel_sequence import (
     IMAGE,
@@ -49,19 +50,26 @@ _OUTER = ["filters", "rows"]
 
 
 class Conv2dTilesBfloat16(ScheduledImplementation):
-    """Convolutions in one group; knobs choose the tiles of sums and what stays in the cache."""
+    """Convolutions of whole tiles; knobs choose the tiles of sums and what stays in the cache."""
 
     name = "conv2d_tiles_bf16.x86"
 
     def applies(self, task: Task) -> bool:
-        """float32 or bfloat16, one group, constant filters, where there is AMX for bfloat16."""
+        """float32 or bfloat16, constant filters, where there is AMX for bfloat16.
+
+        In one group, or in groups of which no tile has filters of two, nor terms that are mostly 0.
+        """
         workload = task.workload
+        filters, channels, _ = group_of(task)
         return (
             _PRODUCT.feature in isa_of(task.target).features
             and computes_in_float32(task)
             and not is_float16(task)
             and workload.inputs[1].role == "constant"
-            and workload.attributes["groups"] == 1
+            and (
+                workload.attributes["groups"] == 1
+                or (filters % ROWS == 0 and 2 * channels >= TERMS)
+            )
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
@@ -69,7 +77,7 @@ class Conv2dTilesBfloat16(ScheduledImplementation):
         filters, pixels = task.workload.inputs[1].shape[0], self._sequence(task)
         knobs = Knobs(self.name)
         along = knobs.define_knob("tile_ow", [*range(1, min(SUMS, pixels.tiles) + 1)])
-        across = knobs.define_knob("tile_oc", tile_counts(filters))
+        across = knobs.define_knob("tile_oc", tile_counts(group_of(task)[0]))
         knobs.define_knob("block_oc", channel_blocks(filters, 2 * ROWS))
         knobs.define_knob("outer", _OUTER)
         knobs.constrain(along * across <= SUMS)
@@ -77,7 +85,7 @@ class Conv2dTilesBfloat16(ScheduledImplementation):
 
     def fallback(self, task: Task) -> ConfigEntity:
         """The tiles and the order that take the fewest cycles by what they read."""
-        filters, pixels = task.workload.inputs[1].shape[0], self._sequence(task)
+        (filters, _, _), pixels = group_of(task), self._sequence(task)
         reads = pixels.reads(filters)
         along, across, outer = min(
             (
@@ -93,14 +101,14 @@ class Conv2dTilesBfloat16(ScheduledImplementation):
             {
                 "tile_ow": along,
                 "tile_oc": across,
-                "block_oc": channel_blocks(filters, 2 * ROWS)[0],
+                "block_oc": channel_blocks(task.workload.inputs[1].shape[0], 2 * ROWS)[0],
                 "outer": outer,
             },
         )
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Images in blocks of channels; filters in tiles of 1 KiB, padded with zeros."""
-        channels, few = task.workload.inputs[0].shape[1], self._sequence(task).few
+        channels, few = task.workload.inputs[1].shape[1], self._sequence(task).few
         output = blocked(config["block_oc"])
         terms = f"{TERMS // few}w{few // 2}i" if few else f"{TERMS // 2}i"
         inputs = (
@@ -180,7 +188,7 @@ class Conv2dTilesBfloat16(ScheduledImplementation):
 
 
 def _block(channels: int) -> int:
-    """Channels of a block of the image, 1 for none."""
+    """Channels of a block of the image, which a group has whole ones of; 1 for none."""
     return next((n for n in (TERMS, ROWS) if channels % n == 0), 1)
 
 

@@ -33,12 +33,13 @@ _RANK = 4
 
 @dataclass(frozen=True, slots=True)
 class PixelSequence:
-    """The pixels of a convolution in one group.
+    """The pixels of a convolution.
 
-    channels  of the image
+    channels  of the image that a group of filters reads
     rows, columns   the taps
     """
 
+    groups: int
     channels: int
     rows: Taps
     columns: Taps
@@ -59,7 +60,7 @@ class PixelSequence:
             )
             for axis in (0, 1)
         )
-        return cls(shape[1], rows, columns)
+        return cls(attributes["groups"], kernel[1], rows, columns)
 
     @property
     def few(self) -> int:
@@ -95,7 +96,7 @@ class PixelSequence:
 
     @property
     def terms(self) -> int:
-        """Terms of a pixel of the copy, in whole tiles."""
+        """Terms of a pixel of the copy that a group of filters reads, in whole tiles."""
         return -(-(self.few * self.columns.count or self.channels) // TERMS) * TERMS
 
     @property
@@ -109,7 +110,7 @@ class PixelSequence:
         return not plain or pixels != self.pixels or self.channels != self.terms
 
     def reads(self, filters: int) -> TileReads:
-        """What is read for so many filters."""
+        """What is read for so many filters of a group."""
         taps = self.rows.count * (1 if self.few else self.columns.count)
         return TileReads(
             self.tiles,
@@ -131,14 +132,14 @@ class PixelSequence:
         return replace(workload, inputs=(data, weight, *flat))
 
     def image(self, data: Tensor) -> Tensor:
-        """The copy, `[images, terms, phases, pixels]`."""
+        """The copy, `[images, groups * terms, phases, pixels]`."""
         rows, columns = self.rows, self.columns
         height = -(-(self.pixels + self.reach) // self.pitch)
         few = self.few
         bottom = rows.margin(height, rows.phases)
         # of few channels all taps, and what stands for columns that fill up a tile
         right = columns.margin(self.pitch, self.terms // few if few else columns.phases)
-        added = (few or self.terms) - self.channels
+        added = 0 if self.groups > 1 else (few or self.terms) - self.channels
         before, after = [0, 0, rows.before, columns.before], [0, added, bottom, right]
         padded = pad_stage(data, before, after, 0.0)
         if few and padded is data:
@@ -153,9 +154,14 @@ class PixelSequence:
                 return select(lt(tap, columns.count), padded[n, c % few, place, at], 0.0)
             down, along = phase // columns.phases, phase % columns.phases
             place = row * rows.stride + down * rows.dilation
-            return padded[n, c, place, column * columns.stride + along * columns.dilation]
+            at = column * columns.stride + along * columns.dilation
+            if self.groups == 1:
+                return padded[n, c, place, at]
+            group, term = c // self.terms, c % self.terms
+            found = padded[n, group * self.channels + term, place, at]
+            return select(lt(term, self.channels), found, 0.0)
 
-        shape = (data.shape[0], self.terms, self.phases, height * self.pitch)
+        shape = (data.shape[0], self.groups * self.terms, self.phases, height * self.pitch)
         return compute(IMAGE, shape, element, axes=("n", "c", "f", "p"))
 
     def convolution(self, name: str, data: Tensor, weight: Tensor) -> Tensor:
@@ -167,6 +173,8 @@ class PixelSequence:
         def element(n: Axis, oc: Axis, oh: Axis, ow: Axis) -> Reduction:
             phase, below = self.rows.place(kh)
             term, pixel = index(ic), oh + ow + below * self.pitch
+            if self.groups > 1:
+                term += oc // (filters // self.groups) * self.terms
             if self.few:
                 term += kw * self.few
             else:
