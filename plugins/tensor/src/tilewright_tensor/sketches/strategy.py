@@ -24,7 +24,6 @@ from tilewright_tensor.strategies.scheduled_implementation import (
     constants,
 )
 
-_FALLBACK_POINTS = 128
 _TASKS_KEPT = 64
 
 
@@ -35,6 +34,7 @@ class Derived(ScheduledImplementation):
     limits   the sizes of a task's target
     rules    of the target or of a plugin; they are asked before those that all share
     dtypes   that it takes, where all operands of a task have the same
+    points   of every sketch, at random, of which the fallback is the most promising
     """
 
     def __init__(
@@ -44,12 +44,15 @@ class Derived(ScheduledImplementation):
         limits: Callable[[Task], Limits],
         rules: Sequence[Rule] = (),
         dtypes: Collection[str] = ("float32",),
+        *,
+        points: int = 128,
     ) -> None:
         super().__init__(operators)
         self.name = name
         self.limits = limits
         self.rules = rules
         self.dtypes = dtypes
+        self.points = points
         self._derived = lru_cache(_TASKS_KEPT)(self._derive)
 
     def applies(self, task: Task) -> bool:
@@ -75,7 +78,7 @@ class Derived(ScheduledImplementation):
         rng, best = random.Random(0), None
         for sketch in sketches.values():
             space = ConfigSpace([sketch.alternative(self.name)])
-            for point in space.sample(rng, _FALLBACK_POINTS):
+            for point in space.sample(rng, self.points):
                 cost = sketch.cost(point.values)
                 if best is None or cost < best[0]:
                     best = cost, point

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from math import prod
+from math import log2, prod
 from typing import Any
 
 from tilewright.space.alternative import Alternative
@@ -29,10 +29,13 @@ _VECTORS, _PANELS, _TILES = 6, 4, 112
 """Most vectors of a panel, panels that are multiplied together unless all are, and tiles."""
 _ROWS = 2
 """Choices for each number of vectors."""
-_NEAR_BYTES = 1 << 20
-"""Of filters that stay in the second-level cache of a core; tiles may fill twice that."""
-_FETCHED, _FAR_TILES = 16, 1.1
-"""What it takes to fetch a vector of far filters, in tiles; far tiles, as times as much."""
+_NEAR_BYTES, _KEPT_BYTES = 1 << 20, 512 << 10
+"""Of filters that stay in the second-level cache of a core; of a block with its filters there."""
+_FETCHED, _FAR, _MOST_FAR = 16, 0.05, 3
+"""What it takes to fetch a vector of far filters, in tiles; by what share a block that does not
+stay takes longer, once more for every time that it is twice as large, up to so many times."""
+_LOADED = 0.1
+"""By what share a multiply-add takes longer for each vector that is loaded for it."""
 _TRANSFORMED = 8
 """What it takes to transform a tile, in filters with which it might be multiplied meanwhile."""
 
@@ -114,18 +117,23 @@ class TileBlocks:
         return _FETCHED if self._filter_bytes > _NEAR_BYTES else 1
 
     def _cost(self, values: Mapping[str, tuple[int, ...]]) -> tuple[float, int]:
-        (blocks, pieces, rows), filters = values["tile_p"], values["tile_oc"]
-        parts, groups, panels, vectors = filters
+        (blocks, pieces, rows), (parts, groups, panels, vectors) = (
+            values["tile_p"],
+            values["tile_oc"],
+        )
         tiles, turns = pieces * rows, -(-blocks * parts // self.threads)
         work = turns * tiles * (self.vectors / parts + _TRANSFORMED / self.width)
-        # a register tile is stored, and filters are read, the less often the larger they are
-        work *= (1 + 1 / (rows * vectors)) * (1 + 1 / tiles) * max(1, self._fetched / tiles)
+        # what a register tile loads, and how often filters are read
+        work *= (1 + _LOADED * (1 / rows + 1 / vectors)) * (1 + 1 / tiles)
+        work *= max(1, self._fetched / tiles)
         near = self._fetched == 1
-        kept = self._scratch(tiles, panels * vectors) + self._filter_bytes
-        if (kept if near else self._scratch(tiles, 0)) > 2 * _NEAR_BYTES:
-            work *= _FAR_TILES
+        together = panels * vectors
+        filters = self._filter_bytes * (1 if near else together / self.vectors)
+        doublings = log2((self._scratch(tiles, together) + filters) / _KEPT_BYTES)
+        if doublings > 0:
+            work *= 1 + _FAR * min(doublings + 1, _MOST_FAR)
         # far filters drive tiles out of the cache before these are multiplied with the next ones
-        return work, abs(panels * vectors - _PANELS) if near else groups
+        return work, abs(together - _PANELS) if near else groups
 
     def _scratch(self, tiles: Any, vectors: Any) -> Any:
         """Bytes for the tiles of a block and their products with so many vectors of filters."""
