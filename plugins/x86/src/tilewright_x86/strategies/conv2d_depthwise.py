@@ -27,6 +27,7 @@ from tilewright_x86.strategies.tiles.vector_blocks import (
     is_ragged,
     lanes,
     largest_divisor,
+    registers,
 )
 
 
@@ -56,10 +57,10 @@ class Conv2dDepthwise(ScheduledImplementation):
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
-        """The narrowest block and at most fourteen pixels, for which SSE has registers too."""
+        """The narrowest block, and at most as many pixels as there are registers for."""
         channels = task.workload.inputs[0].shape[1]
         width = self.operators.output(task.workload).shape[3]
-        pixels = largest_divisor(width, 14)
+        pixels = largest_divisor(width, 14 if registers(task) == 32 else 8)
         return ConfigEntity(
             self.name,
             {
