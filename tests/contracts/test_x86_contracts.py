@@ -180,6 +180,7 @@ class TestX86ConvolutionsOnTwoThreadsEmulated(StrategyContract, StrategyAnswersC
     tasks = (
         "conv2d(3x64x7x7, 64x64x3x3, padding=1) + add(3x64x7x7)",
         "conv2d(1x3x25x25, 32x3x7x7, strides=2, padding=3)",
+        "conv2d(2x64x7x7, 96x32x3x3, padding=1, groups=2) + relu()",
     )
 
 

@@ -234,6 +234,11 @@ def byte_products(draw: st.DrawFn) -> str:
     return f"matmul_integer({batch}{a}x{b}:{left}, {b}x{c}:{right}){epilogue}"
 
 
+@pytest.mark.parametrize("rest", ["3x3, padding=1", "1x1"])
+def test_grouped_tiles_read_nothing_behind_the_last_group(guarded: Guarded, rest: str) -> None:
+    guarded.check(f"bfloat16/{_EMULATED}", 0, 12, f"conv2d(1x40x4x4, 32x20x{rest}, groups=2)")
+
+
 def _properties(
     tasks: st.SearchStrategy[str], examples: int, targets: list[str] = _FLOAT32
 ) -> object:

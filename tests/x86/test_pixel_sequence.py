@@ -89,12 +89,19 @@ def test_weights_beyond_the_second_level_are_read_once() -> None:
     assert reads.cycles(2, 2, "filters") < reads.cycles(2, 2, "rows")
 
 
+def test_weights_of_all_groups_pass_between_two_blocks_of_pixels() -> None:
+    one, many = (TileReads(4, 2, 9, 128, 18, groups) for groups in (1, 64))
+    assert one.cycles(2, 2, "filters") == many.cycles(2, 2, "filters")
+    assert one.cycles(2, 2, "rows") < many.cycles(2, 2, "rows")
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "conv2d(1x3x6x6, 16x3x3x3, padding=1)",
         "conv2d(1x5x7x6, 16x5x3x5, strides=2, padding=2)",
         "conv2d(1x33x5x5, 16x33x3x3, padding=1)",
+        "conv2d(1x40x6x5, 32x20x3x3, padding=1, groups=2)",
     ],
 )
 def test_an_infinity_reaches_only_the_pixels_that_read_it(text: str) -> None:
@@ -103,7 +110,7 @@ def test_an_infinity_reaches_only_the_pixels_that_read_it(text: str) -> None:
     config = running.implementation("conv2d_tiles_bf16.x86").fallback(task)
     reference, layouts = running.reference("conv2d"), running.layouts(task, config)
     data, weight = reference.inputs(task.workload, 1, "bfloat16")
-    data[0, 0, 2, -1] = np.inf
+    data[0, -weight.shape[1], 2, -1] = np.inf  # of the last group, behind what others read
     with np.errstate(invalid="ignore"):
         (wanted,) = reference.outputs(task.workload, [data, weight])
         packed = [reference.pack(*one) for one in zip((data, weight), layouts.inputs, strict=True)]

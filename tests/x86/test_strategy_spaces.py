@@ -146,3 +146,16 @@ def test_groups_that_fill_no_vectors_of_256_bits_are_advised_pixels(filters, str
     conv = task(text, isa)
     advised = next(fallback_configs(conv, host().space(conv), host()))
     assert advised.strategy == f"conv2d_{strategy}.x86"
+
+
+@pytest.mark.parametrize(
+    ("width", "isa", "pixels"),
+    [(14, "avx512", 14), (14, "avx2", 7), (56, "avx2", 8), (13, "avx2", 13), (22, "avx2", 11)],
+)
+def test_the_advice_for_depthwise_convolutions_leaves_registers_for_the_taps(
+    width: int, isa: str, pixels: int
+) -> None:
+    conv = task(f"conv2d(1x32x5x{width}, 32x1x3x3, padding=1, groups=32)", isa)
+    config = host().implementation("conv2d_depthwise.x86").fallback(conv)
+    assert config is not None
+    assert config["tile_ow"][-1] == pixels

@@ -48,7 +48,8 @@ def template_name(task: str, target_kind: str, key: str) -> str:
 def workload_of(template: str, arguments: Sequence[Any], operators: Operators) -> Workload:
     """What a template computes for these arguments.
 
-    Raises UnknownLineError for a template of no operator, BadLineError and UsageError for nonsense.
+    Raises UnknownLineError for a template of no operator, or operands that none takes, BadLineError
+    and UsageError for nonsense.
     """
     family = template.partition(".")[0]
     make = next((m for prefix, m in _FAMILIES.items() if family.startswith(prefix)), None)

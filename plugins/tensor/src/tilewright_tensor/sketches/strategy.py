@@ -54,6 +54,7 @@ class Derived(ScheduledImplementation):
         self.dtypes = dtypes
         self.points = points
         self._derived = lru_cache(_TASKS_KEPT)(self._derive)
+        self._promising = lru_cache(_TASKS_KEPT)(self._most_promising)
 
     def applies(self, task: Task) -> bool:
         """float32, or what else the target derives for; no layout transform, no program."""
@@ -74,6 +75,9 @@ class Derived(ScheduledImplementation):
 
     def fallback(self, task: Task) -> ConfigEntity | None:
         """The most promising of some points of every sketch."""
+        return self._promising(task)
+
+    def _most_promising(self, task: Task) -> ConfigEntity | None:
         _, sketches = self._derived(task)
         rng, best = random.Random(0), None
         for sketch in sketches.values():

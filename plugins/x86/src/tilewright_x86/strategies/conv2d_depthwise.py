@@ -30,6 +30,9 @@ from tilewright_x86.strategies.tiles.vector_blocks import (
     registers,
 )
 
+_FEW_PIXELS = 4
+"""Too few sums to hide their latency."""
+
 
 class Conv2dDepthwise(ScheduledImplementation):
     """Depthwise convolutions; knobs choose the layout block and the tile of pixels."""
@@ -57,10 +60,15 @@ class Conv2dDepthwise(ScheduledImplementation):
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
-        """The narrowest block, and at most as many pixels as there are registers for."""
+        """The narrowest block, and at most fourteen pixels.
+
+        Of 16 registers taps and elements want half: eight pixels, unless these are a few at a time.
+        """
         channels = task.workload.inputs[0].shape[1]
         width = self.operators.output(task.workload).shape[3]
         pixels = largest_divisor(width, 14 if registers(task) == 32 else 8)
+        if pixels < _FEW_PIXELS:
+            pixels = largest_divisor(width, 14)
         return ConfigEntity(
             self.name,
             {

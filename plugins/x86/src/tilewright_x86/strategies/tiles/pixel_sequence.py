@@ -65,7 +65,7 @@ class PixelSequence:
     @property
     def few(self) -> int:
         """Channels of a column where the columns of a kernel share a tile; 0 where they do not."""
-        if self.channels > _FEW or self.columns.count == 1:
+        if self.channels > _FEW or self.columns.count == 1 or self.groups > 1:
             return 0
         return max(2, 1 << (self.channels - 1).bit_length())
 
@@ -118,6 +118,7 @@ class PixelSequence:
             taps * self.terms // TERMS,
             self.phases * self.terms * ITEM_BYTES["bfloat16"],
             self.reach,
+            self.groups,
         )
 
     def flattened(self, workload: Workload) -> Workload:

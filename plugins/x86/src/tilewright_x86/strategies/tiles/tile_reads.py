@@ -23,10 +23,11 @@ _BEYOND = 3
 
 @dataclass(frozen=True, slots=True)
 class TileReads:
-    """The tiles of a convolution: of pixels, of filters, and of terms of each sum.
+    """The tiles of a convolution: of pixels, of a group's filters, and of terms of each sum.
 
-    pixel_bytes   of the image a pixel
+    pixel_bytes   of the image a pixel, for a group
     reach         pixels behind its own that a block reads
+    groups        whose filters one block of pixels may meet in turn
     """
 
     pixels: int
@@ -34,6 +35,7 @@ class TileReads:
     terms: int
     pixel_bytes: int
     reach: int
+    groups: int = 1
 
     def cycles(self, along: int, across: int, outer: str) -> tuple[float, float]:
         """(at least, were none of it at the same time) with blocks of `along` by `across` tiles.
@@ -63,9 +65,10 @@ class TileReads:
         stays = image + weights <= _FIRST_LEVEL
         if outer == "filters":
             return image + (weights / blocks if stays else weights)
-        if image + turns * weights <= _FIRST_LEVEL:
+        every = self.groups * turns * weights
+        if image + every <= _FIRST_LEVEL:
             weights /= blocks
-        elif turns * weights > _SECOND_LEVEL and blocks > 1:
+        elif every > _SECOND_LEVEL and blocks > 1:
             weights *= _BEYOND
         return weights + (image / turns if stays else image)
 
