@@ -50,7 +50,7 @@ _OUTER = ["filters", "rows"]
 
 
 class Conv2dTilesBfloat16(ScheduledImplementation):
-    """Convolutions of whole tiles; knobs choose the tiles of sums and what stays in the cache."""
+    """Convolutions by tiles; knobs choose the tiles of sums and what stays in the cache."""
 
     name = "conv2d_tiles_bf16.x86"
 

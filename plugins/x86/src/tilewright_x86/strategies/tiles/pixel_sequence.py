@@ -35,6 +35,7 @@ _RANK = 4
 class PixelSequence:
     """The pixels of a convolution.
 
+    groups    of filters
     channels  of the image that a group of filters reads
     rows, columns   the taps
     """

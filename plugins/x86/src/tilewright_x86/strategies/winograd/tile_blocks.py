@@ -32,8 +32,8 @@ _ROWS = 2
 _NEAR_BYTES, _KEPT_BYTES = 1 << 20, 512 << 10
 """Of filters that stay in the second-level cache of a core; of a block with its filters there."""
 _FETCHED, _FAR, _MOST_FAR = 16, 0.05, 3
-"""What it takes to fetch a vector of far filters, in tiles; by what share a block that does not
-stay takes longer, once more for every time that it is twice as large, up to so many times."""
+"""What it takes to fetch a vector of far filters, in tiles; by what share a block takes longer that
+does not stay, and once more for each time that it is twice as large, so many times at most."""
 _LOADED = 0.1
 """By what share a multiply-add takes longer for each vector that is loaded for it."""
 _TRANSFORMED = 8
@@ -117,10 +117,8 @@ class TileBlocks:
         return _FETCHED if self._filter_bytes > _NEAR_BYTES else 1
 
     def _cost(self, values: Mapping[str, tuple[int, ...]]) -> tuple[float, int]:
-        (blocks, pieces, rows), (parts, groups, panels, vectors) = (
-            values["tile_p"],
-            values["tile_oc"],
-        )
+        blocks, pieces, rows = values["tile_p"]
+        parts, groups, panels, vectors = values["tile_oc"]
         tiles, turns = pieces * rows, -(-blocks * parts // self.threads)
         work = turns * tiles * (self.vectors / parts + _TRANSFORMED / self.width)
         # what a register tile loads, and how often filters are read
