@@ -100,7 +100,9 @@ def test_rows_are_joined_until_their_last_tile_is_not_narrow_and_no_thread_is_id
     assert (19, 6) in values(task("conv2d(1x64x28x28, 256x64x1x1)"), "tile_ow"), "112: 18 * 6 + 4"
 
 
-@pytest.mark.parametrize(("filters", "expected"), [(64, [2, 4]), (40, [1, 5]), (8, [1])])
+@pytest.mark.parametrize(
+    ("filters", "expected"), [(64, [2, 4]), (40, [1, 5]), (8, [1]), (1000, [2, 3, 4])]
+)
 def test_without_broadcasts_in_multiply_adds_no_tile_has_one_vector(
     filters: int, expected: list[int]
 ) -> None:

@@ -21,11 +21,16 @@ def fallback_configs(task: Task, space: ConfigSpace, host: PluginHost) -> Iterat
     The strategy of the highest priority is the best, ties by name; one may have no advice that
     suits the space.
     """
+    yield from advised_configs(task, space, host)
+    first = space.first()
+    if first is not None:
+        yield first
+
+
+def advised_configs(task: Task, space: ConfigSpace, host: PluginHost) -> Iterator[ConfigEntity]:
+    """Each strategy's advice alone."""
     names = {strategy_of(alternative.name) for alternative in space.alternatives}
     for strategy in sorted(map(host.strategy, names), key=lambda s: (-s.priority, s.name)):
         config = host.implementation(strategy.name).fallback(task)
         if config is not None and space.is_valid(config):
             yield config
-    first = space.first()
-    if first is not None:
-        yield first

@@ -1,4 +1,4 @@
-"""Records of a network's kernels that are fastest together; nothing is measured for that."""
+"""Configs of a network's kernels that are fastest together; nothing is measured for that."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.kernel_node import KernelNode
-from tilewright_graph.selection.candidates import Accuracy, Candidate, context_of
+from tilewright_graph.selection.candidates import (
+    Accuracy,
+    Candidate,
+    advised_candidates,
+    context_of,
+)
 from tilewright_graph.selection.cost_table import CostTable
 from tilewright_graph.selection.graph_problem import GraphTuner
 from tilewright_graph.selection.layout_problem import layout_problem
@@ -22,14 +27,14 @@ from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest
 
 @dataclass(frozen=True, eq=False)
 class ApplyAgreed(DispatchContext):
-    """The records that were chosen together, by node; other nodes are asked outside.
+    """The configs that were chosen together, by node; other nodes are asked outside.
 
     known   what it answered
     """
 
     configs: Mapping[str, ConfigEntity]
     context: RunContext
-    known: dict[tuple[Task, ConfigEntity], Answer | None] = field(default_factory=dict)
+    known: dict[tuple[Task, ConfigEntity], Answer] = field(default_factory=dict)
 
     def find(self, task: Task, node: str | None) -> Answer | None:
         config = None if node is None else self.configs.get(node)
@@ -38,34 +43,48 @@ class ApplyAgreed(DispatchContext):
         if (task, config) not in self.known:
             history = context_of(task, self.context).history
             answer = ApplyHistoryBest(history, where=config.__eq__).find(task, None)
-            self.known[task, config] = answer
+            self.known[task, config] = answer or Answer(config, None, "fallback")
         return self.known[task, config]
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Kernels whose configs may change, by key.
+
+    measured    may take other records, where anything that was measured tells prices of transforms
+    unmeasured  may take what is advised for other layouts
+    """
+
+    measured: Set[str]
+    unmeasured: Set[str]
 
 
 def agreed_configs(
     extracted: ExtractedNetwork,
     present: Mapping[str, ConfigEntity],
-    free: Set[str],
+    free: Free,
     context: RunContext,
     accuracy: Accuracy,
 ) -> dict[str, ConfigEntity]:
-    """By key, the free kernels' recorded configs that are fastest with the transforms they need.
+    """By key, other configs than present, which are faster with the transforms that all need.
 
-    Where each kernel takes its own fastest record, the transforms between them may take more than
-    that gains. Transforms without a record count at prices fitted to those that have one, else by
-    the device's bandwidth; in a frozen run they count as impossible, so that equal records give
-    equal configs. Empty where no choice is found, or nothing that was measured tells prices.
+    Where each kernel takes its own fastest record, or its fallback, the transforms between them may
+    take more than that gains. Transforms without a record count at prices fitted to those that have
+    one, else by the device's bandwidth; in a frozen run they count as impossible, so that equal
+    records give equal configs. Empty where no choice is found.
 
-    present  every kernel's config by now; those that are not free, or have no record, keep it
+    present  every kernel's config by now; those that are not free keep it
     """
     table = CostTable(context, accuracy)
-    priced = table.prices.fitted or context.target.threads in context.device.bandwidth
-    if not (priced or context.frozen):
-        return {}
+    known_prices = table.prices.fitted or context.target.threads in context.device.bandwidth
+    measured = free.measured if known_prices or context.frozen else frozenset()
 
     def candidates(kernel: KernelNode) -> Sequence[Candidate]:
-        recorded = table.recorded(kernel.task) if kernel.key in free else ()
-        return recorded or (table.only(kernel.task, present[kernel.key]),)
+        config = present[kernel.key]
+        if kernel.key in free.unmeasured:
+            return advised_candidates(kernel.task, config, context, accuracy)
+        found = table.recorded(kernel.task) if kernel.key in measured else ()
+        return found or (table.only(kernel.task, config),)
 
     def seconds(task: Task) -> float | None:
         way = table.transform(task)
@@ -79,4 +98,4 @@ def agreed_configs(
     except (UsageError, ValueError):
         return {}
     configs = {} if solution is None else problem.configs(solution.choice)
-    return {key: config for key, config in configs.items() if key in free}
+    return {key: config for key, config in configs.items() if config != present[key]}

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tilewright.errors import UsageError
-from tilewright.host.fallback import fallback_configs
+from tilewright.host.fallback import advised_configs, fallback_configs
 from tilewright.host.plugin_host import PluginHost
 from tilewright.space.config_space import ConfigSpace
+from tilewright.strategies.strategy import strategy_of
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.transforms import TRANSFORM
@@ -20,6 +21,12 @@ _PEAK_FLOPS = 5e10
 _BANDWIDTH = 1e10
 _LAUNCH_SECONDS = 1e-6
 """Assumed of a device that was not measured; a launch costs about this much on any."""
+
+_BESIDE = 2.5
+"""Times as long as the best strategy's advice, that another's is taken to need: what NCHW takes for
+depthwise convolutions, beside blocks of channels (medians of three processors with AVX-512)."""
+_MOVES = 4.0
+"""Times as long as it computes, that what moves elements rather than computes reads and writes."""
 
 _FEW = 8
 """Values of a knob that may be one of layouts."""
@@ -99,6 +106,41 @@ def find_candidates(
     return tuple(sorted(found.values(), key=_rank)[:max_sch_num])
 
 
+def advised_candidates(
+    task: Task, config: ConfigEntity, context: RunContext, accuracy: Accuracy
+) -> tuple[Candidate, ...]:
+    """A config that nobody measured, and others of its task for other layouts, by estimates.
+
+    The others are: the same knobs of its strategy's other alternatives, as fast; of what moves
+    elements rather than computes, the config with one knob changed, as fast; and what the
+    operator's other strategies advise, far slower, for saving transforms that cost more than that.
+    """
+    context = context_of(task, context)
+    host = context.host
+    space = allowed_space(task, context, accuracy)
+    seconds = estimated_seconds(task, context)
+    failed = context.history.failed(task)
+    layouts = host.layouts(task, config)
+    found = {layouts.signature: Candidate(config, layouts, seconds, recorded=False)}
+
+    def guess(config: ConfigEntity, seconds: float) -> None:
+        if space.is_valid(config) and config not in failed:
+            layouts = host.layouts(task, config)
+            candidate = Candidate(config, layouts, seconds, recorded=False)
+            found.setdefault(layouts.signature, candidate)
+
+    for alternative in space.alternatives:
+        if strategy_of(alternative.name) == strategy_of(config.strategy):
+            guess(ConfigEntity(alternative.name, config.values), seconds)
+    if _moves_elements(task, context):
+        for other in _neighbours(config, space):
+            guess(other, seconds)
+    own = [a for a in space.alternatives if host.strategy(strategy_of(a.name)).operators]
+    for other in advised_configs(task, ConfigSpace(own), host) if own else ():
+        guess(other, _BESIDE * seconds)
+    return tuple(found.values())
+
+
 def _usable(task: Task, context: RunContext, accuracy: Accuracy) -> Callable[[ConfigEntity], bool]:
     """Whether a config is a feasible point of the task's space, and allowed."""
     host = context.host
@@ -153,11 +195,22 @@ def allowed_space(task: Task, context: RunContext, accuracy: Accuracy) -> Config
     return ConfigSpace(exact)
 
 
+def _moves_elements(task: Task, context: RunContext) -> bool:
+    """Whether a kernel takes its time for memory, not for arithmetic."""
+    arithmetic, memory = _estimates(task, context)
+    return memory > _MOVES * arithmetic
+
+
 def estimated_seconds(task: Task, context: RunContext) -> float:
     """A guess for a kernel: operations at half the peak or bytes at the bandwidth, and a launch."""
+    return max(_estimates(task, context)) + _LAUNCH_SECONDS
+
+
+def _estimates(task: Task, context: RunContext) -> tuple[float, float]:
+    """Seconds for operations, and for bytes."""
     reference = context.host.reference(task.workload.operator)
     threads = task.target.threads
     flops = context.device.peak_flops.get(threads, _PEAK_FLOPS) / 2
     bandwidth = context.device.bandwidth.get(threads, _BANDWIDTH)
-    arithmetic = reference.operations(task.workload) / flops
-    return max(arithmetic, reference.bytes(task.workload) / bandwidth) + _LAUNCH_SECONDS
+    workload = task.workload
+    return reference.operations(workload) / flops, reference.bytes(workload) / bandwidth

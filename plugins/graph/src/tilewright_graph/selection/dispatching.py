@@ -15,7 +15,7 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import GraphRecord
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.extraction import ExtractedNetwork
-from tilewright_graph.selection.agreed_layouts import ApplyAgreed, agreed_configs
+from tilewright_graph.selection.agreed_layouts import ApplyAgreed, Free, agreed_configs
 from tilewright_graph.selection.assembly import Assembly, assemble
 from tilewright_graph.selection.candidates import Accuracy, allowed, allowed_space, context_of
 from tilewright_graph.selection.prediction import Prediction, predict, unrecorded_transforms
@@ -35,6 +35,8 @@ SOURCES = (GRAPH_CHOICE, "history", "fallback")
 
 ADVICE = "advice"
 """Where configs come from that nobody measured and a plugin advised, in place of the fallback."""
+
+_UNMEASURED = (ADVICE, SOURCES[-1])
 
 ENTERED = "dispatch context"
 """Where configs come from that a context answered which the caller had entered: asked first."""
@@ -145,18 +147,20 @@ def _agreed(
     accuracy: Accuracy,
     contexts: Sequence[DispatchContext],
 ) -> Dispatched:
-    """With records that agree on layouts where each kernel's best do not, if that is faster.
+    """With configs that agree on layouts where each kernel's own do not, if that is faster.
 
     A frozen run avoids transforms without a record, which it cannot have, at any price. Beside
-    choices that keep an error within a bound, records stay as they are: others may err more.
+    choices that keep an error within a bound, configs stay as they are: others may err more.
     """
     context, answers = found.context, found.answers
-    given = found.entered | {key for key, a in answers.items() if a.source == GRAPH_CHOICE}
-    free = {key for key in answers.keys() - given if answers[key].seconds is not None}
-    if not (free and found.assembly.transforms) or found.max_error is not None:
+    if not found.assembly.transforms or found.max_error is not None:
         return found
+    own = answers.keys() - found.entered
+    measured = {key for key in own if answers[key].seconds is not None}
+    unmeasured = {key for key in own if source_of(answers[key]) in _UNMEASURED}
+    free = Free(measured, frozenset() if context.frozen else unmeasured)
     configs = agreed_configs(extracted, found.configs, free, context, accuracy)
-    if all(found.configs[key] == config for key, config in configs.items()):
+    if not configs:
         return found
     agreed = _dispatched(extracted, context, accuracy, contexts, configs)
     if context.frozen and any(unrecorded_transforms(found.assembly.calls, context)):

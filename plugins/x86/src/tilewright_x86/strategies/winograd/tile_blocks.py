@@ -15,6 +15,7 @@ from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.algorithms.winograd_convolution import WinogradConvolution
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
+from tilewright_x86.machine.isa import isa_of
 from tilewright_x86.strategies.tiles.vector_blocks import (
     CHAINS,
     channel_blocks,
@@ -31,8 +32,10 @@ _ROWS = 2
 """Choices for each number of vectors."""
 _NEAR_BYTES, _KEPT_BYTES = 1 << 20, 512 << 10
 """Of filters that stay in the second-level cache of a core; of a block with its filters there."""
-_FETCHED, _FAR, _MOST_FAR = 16, 0.05, 3
-"""What it takes to fetch a vector of far filters, in tiles; by what share a block takes longer that
+_FETCHED, _FETCHED_NARROW = 16, 4
+"""What it takes to fetch a vector of far filters, in tiles: of 512 bits, and of fewer."""
+_FAR, _MOST_FAR = 0.05, 3
+"""By what share a block takes longer that
 does not stay, and once more for each time that it is twice as large, so many times at most."""
 _LOADED = 0.1
 """By what share a multiply-add takes longer for each vector that is loaded for it."""
@@ -47,6 +50,7 @@ class TileBlocks:
     points     of a tile, each of which is multiplied
     width      filters of a vector
     registers  for a register tile
+    far        what it takes to fetch a vector of far filters, in tiles multiplied meanwhile
     """
 
     points: int
@@ -55,6 +59,7 @@ class TileBlocks:
     vectors: int
     width: int
     registers: int
+    far: int
     threads: int
 
     @classmethod
@@ -71,6 +76,7 @@ class TileBlocks:
             -(-form.result[1] // block_oc),
             block_oc,
             registers(task) - 1,
+            _FETCHED if isa_of(task.target).vector_bits == 512 else _FETCHED_NARROW,
             task.target.threads,
         )
 
@@ -114,7 +120,7 @@ class TileBlocks:
     @property
     def _fetched(self) -> int:
         """What it takes to fetch a vector of filters, in tiles multiplied with it meanwhile."""
-        return _FETCHED if self._filter_bytes > _NEAR_BYTES else 1
+        return self.far if self._filter_bytes > _NEAR_BYTES else 1
 
     def _cost(self, values: Mapping[str, tuple[int, ...]]) -> tuple[float, int]:
         blocks, pieces, rows = values["tile_p"]
