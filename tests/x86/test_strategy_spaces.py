@@ -161,3 +161,29 @@ def test_the_advice_for_depthwise_convolutions_leaves_registers_for_the_taps(
     config = host().implementation("conv2d_depthwise.x86").fallback(conv)
     assert config is not None
     assert config["tile_ow"][-1] == pixels
+
+
+@pytest.mark.parametrize(
+    ("text", "outer", "prefetch"),
+    [
+        ("(1x64x28x28, 64x64x1x1)", "rows", "pixels"),
+        ("(1x576x7x7, 160x576x1x1)", "filters", "filters"),
+        ("(1x3x64x64, 32x3x3x3, padding=1, strides=2)", "filters", "none"),
+        ("(1x64x14x14, 64x64x3x3, padding=1, strides=2)", "filters", "filters"),
+    ],
+)
+def test_without_avx512_what_is_far_is_fetched_ahead(text: str, outer: str, prefetch: str) -> None:
+    conv = task(f"conv2d{text}", "avx2")
+    advised = host().implementation("conv2d_direct.x86").fallback(conv)
+    assert (advised["outer"], advised["prefetch"]) == (outer, prefetch)
+
+
+@pytest.mark.parametrize(
+    ("channels", "isa", "advised"), [(16, "avx512", True), (16, "avx2", False), (11, "avx2", True)]
+)
+def test_planes_are_advised_where_parts_of_vectors_are_cheap_or_channels_fill_none(
+    channels: int, isa: str, advised: bool
+) -> None:
+    conv = task(f"conv2d(1x{channels}x9x9, {channels}x1x3x3, groups={channels})", isa)
+    config = host().implementation("planes.x86").fallback(conv)
+    assert (config is not None) is advised

@@ -115,6 +115,25 @@ def test_it_advises_itself_only_where_it_pays(text: str, variant: str | None) ->
     assert chosen == (advised.strategy if advised else "conv2d_direct.x86")
 
 
+@pytest.mark.parametrize(
+    ("text", "isa", "variant", "unroll_ic"),
+    [
+        ("conv2d(1x256x14x14, 256x256x3x3, padding=1)", "avx2", "F4", 4),
+        ("conv2d(1x256x14x14, 256x256x3x3, padding=1)", "avx512", "F2", 1),
+        ("conv2d(1x512x7x7, 512x512x3x3, padding=1)", "avx2", "F2", 4),
+        ("conv2d(1x16x55x55, 64x16x3x3, padding=1)", "avx2", "F4", 4),
+        ("conv2d(1x16x55x55, 64x16x3x3, padding=1)", "avx512", None, None),
+    ],
+)
+def test_without_avx512_fewer_operations_are_worth_more_filters(
+    text: str, isa: str, variant: str | None, unroll_ic: int | None
+) -> None:
+    task = task_of(text, f"x86:isa={isa},threads=1")
+    advised = host().implementation(winograd(task)).fallback(task)
+    assert (advised and advised.strategy) == (variant and f"{winograd(task)}/{variant}")
+    assert (advised and advised["unroll_ic"]) == unroll_ic
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_have_blocks_or_parts_of_the_filters_to_share(threads: int) -> None:
     task = task_of("conv2d(1x256x14x14, 192x256x3x3, padding=1)", f"x86:threads={threads}")
