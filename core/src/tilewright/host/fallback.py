@@ -28,9 +28,14 @@ def fallback_configs(task: Task, space: ConfigSpace, host: PluginHost) -> Iterat
 
 
 def advised_configs(task: Task, space: ConfigSpace, host: PluginHost) -> Iterator[ConfigEntity]:
-    """Each strategy's advice alone."""
+    """Each strategy's advice that suits the space, as `fallback_configs`, without the first point.
+
+    Raises what a strategy raises, with its name.
+    """
     names = {strategy_of(alternative.name) for alternative in space.alternatives}
     for strategy in sorted(map(host.strategy, names), key=lambda s: (-s.priority, s.name)):
-        config = host.implementation(strategy.name).fallback(task)
+        implementation = host.implementation(strategy.name)
+        with host.blaming("strategy", strategy.name):
+            config = implementation.fallback(task)
         if config is not None and space.is_valid(config):
             yield config

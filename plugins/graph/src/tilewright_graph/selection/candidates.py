@@ -22,9 +22,10 @@ _BANDWIDTH = 1e10
 _LAUNCH_SECONDS = 1e-6
 """Assumed of a device that was not measured; a launch costs about this much on any."""
 
-_BESIDE = 2.5
-"""Times as long as the best strategy's advice, that another's is taken to need: what NCHW takes for
-depthwise convolutions, beside blocks of channels (medians of three processors with AVX-512)."""
+_AS_FAST, _BESIDE = 1.02, 2.5
+"""Times as long as what a kernel has that others are taken to need: what should be as fast, but has
+to gain something, and another strategy's advice. Depthwise convolutions in NCHW take 2.2, 2.6 and
+2.7 times as long as in blocks of channels, in the medians of three processors with AVX-512."""
 _MOVES = 4.0
 """Times as long as it computes, that what moves elements rather than computes reads and writes."""
 
@@ -88,12 +89,7 @@ def find_candidates(
     failed = history.failed(task, usable)
     kin = history.kin(task, usable)
 
-    def guess(config: ConfigEntity, seconds: float) -> None:
-        if config not in failed and usable(config):
-            layouts = host.layouts(task, config)
-            candidate = Candidate(config, layouts, seconds, recorded=False)
-            found.setdefault(layouts.signature, candidate)
-
+    guess = _guesser(task, host, lambda config: config not in failed and usable(config), found)
     for config in (*([kin.config] if kin else []), fallback_config(task, context, accuracy)):
         guess(config, estimated_seconds(task, context))
     if not found:
@@ -106,39 +102,54 @@ def find_candidates(
     return tuple(sorted(found.values(), key=_rank)[:max_sch_num])
 
 
-def advised_candidates(
+def unmeasured_candidates(
     task: Task, config: ConfigEntity, context: RunContext, accuracy: Accuracy
 ) -> tuple[Candidate, ...]:
-    """A config that nobody measured, and others of its task for other layouts, by estimates.
+    """The config that a kernel has unmeasured, and others of its task for other layouts.
 
-    The others are: the same knobs of its strategy's other alternatives, as fast; of what moves
-    elements rather than computes, the config with one knob changed, as fast; and what the
-    operator's other strategies advise, far slower, for saving transforms that cost more than that.
+    Others are, by estimates: the same knobs of those of its strategy's other alternatives that read
+    the same layouts, and, of what moves elements rather than computes, the config with one knob
+    changed, both as fast; and what the operator's other strategies advise, far slower, for saving
+    transforms that cost more than that. Raises what a strategy's `fallback` raises.
     """
     context = context_of(task, context)
     host = context.host
     space = allowed_space(task, context, accuracy)
-    seconds = estimated_seconds(task, context)
     failed = context.history.failed(task)
-    layouts = host.layouts(task, config)
-    found = {layouts.signature: Candidate(config, layouts, seconds, recorded=False)}
+    seconds = estimated_seconds(task, context)
+    own = Candidate(config, host.layouts(task, config), seconds, recorded=False)
+    found: dict[object, Candidate] = {own.layouts.signature: own}
+    guess = _guesser(task, host, lambda c: space.is_valid(c) and c not in failed, found)
+    for alternative in space.alternatives:
+        same = ConfigEntity(alternative.name, config.values)
+        if strategy_of(alternative.name) == strategy_of(config.strategy) and space.is_valid(same):
+            read, _ = host.layouts(task, same).signature
+            if read == own.layouts.signature[0]:
+                guess(same, _AS_FAST * seconds)
+    if _moves_elements(task, context):
+        for other in _neighbours(config, space):
+            guess(other, _AS_FAST * seconds)
+    named = [a for a in space.alternatives if host.strategy(strategy_of(a.name)).operators]
+    for other in advised_configs(task, ConfigSpace(named), host) if named else ():
+        guess(other, _BESIDE * seconds)
+    return tuple(found.values())
+
+
+def _guesser(
+    task: Task,
+    host: PluginHost,
+    fits: Callable[[ConfigEntity], bool],
+    found: dict[object, Candidate],
+) -> Callable[[ConfigEntity, float], None]:
+    """A function that adds a config with estimated seconds, if it fits and its layouts are new."""
 
     def guess(config: ConfigEntity, seconds: float) -> None:
-        if space.is_valid(config) and config not in failed:
+        if fits(config):
             layouts = host.layouts(task, config)
             candidate = Candidate(config, layouts, seconds, recorded=False)
             found.setdefault(layouts.signature, candidate)
 
-    for alternative in space.alternatives:
-        if strategy_of(alternative.name) == strategy_of(config.strategy):
-            guess(ConfigEntity(alternative.name, config.values), seconds)
-    if _moves_elements(task, context):
-        for other in _neighbours(config, space):
-            guess(other, seconds)
-    own = [a for a in space.alternatives if host.strategy(strategy_of(a.name)).operators]
-    for other in advised_configs(task, ConfigSpace(own), host) if own else ():
-        guess(other, _BESIDE * seconds)
-    return tuple(found.values())
+    return guess
 
 
 def _usable(task: Task, context: RunContext, accuracy: Accuracy) -> Callable[[ConfigEntity], bool]:

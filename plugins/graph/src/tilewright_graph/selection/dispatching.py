@@ -21,7 +21,7 @@ from tilewright_graph.selection.candidates import Accuracy, allowed, allowed_spa
 from tilewright_graph.selection.prediction import Prediction, predict, unrecorded_transforms
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.dispatch.contexts import ApplyGraphBest, ApplyHistoryBest, asked_first
-from tilewright_pipeline.dispatch.unmeasured import Advised, unmeasured
+from tilewright_pipeline.dispatch.unmeasured import FALLBACK, Advised, unmeasured
 
 _log = logging.getLogger("tilewright")
 
@@ -30,13 +30,13 @@ Best = Literal["graph", "history", "fallback"]
 
 
 GRAPH_CHOICE = "graph choice"
-SOURCES = (GRAPH_CHOICE, "history", "fallback")
+SOURCES = (GRAPH_CHOICE, "history", FALLBACK)
 """Where configs come from, the best first."""
 
 ADVICE = "advice"
 """Where configs come from that nobody measured and a plugin advised, in place of the fallback."""
 
-_UNMEASURED = (ADVICE, SOURCES[-1])
+_UNMEASURED = (ADVICE, FALLBACK)
 
 ENTERED = "dispatch context"
 """Where configs come from that a context answered which the caller had entered: asked first."""
@@ -115,7 +115,8 @@ def dispatch_network(
     choice that keeps the network's error within a bound is not passed over for being slower.
 
     Where these configs need layout transforms, kernels without a choice take other records than
-    their best if a faster network is then predicted. By `history` each keeps its best.
+    their best, or without a record what is advised for other layouts, if a faster network is then
+    predicted. By `history` and `fallback` each keeps its own.
     """
     every = _contexts(context, accuracy)
     contexts = every[: 1 + ("fallback", "history", "graph").index(best)]
@@ -153,19 +154,21 @@ def _agreed(
     choices that keep an error within a bound, configs stay as they are: others may err more.
     """
     context, answers = found.context, found.answers
-    if not found.assembly.transforms or found.max_error is not None:
-        return found
     own = answers.keys() - found.entered
     measured = {key for key in own if answers[key].seconds is not None}
-    unmeasured = {key for key in own if source_of(answers[key]) in _UNMEASURED}
-    free = Free(measured, frozenset() if context.frozen else unmeasured)
-    configs = agreed_configs(extracted, found.configs, free, context, accuracy)
-    if not configs:
+    guessed = {key for key in own if source_of(answers[key]) in _UNMEASURED and not context.frozen}
+    if not (found.assembly.transforms and (measured or guessed)) or found.max_error is not None:
         return found
-    agreed = _dispatched(extracted, context, accuracy, contexts, configs)
+    free = Free(measured, guessed)
+    chosen = agreed_configs(extracted, found.configs, free, context, accuracy)
+    if not chosen.configs:
+        return found
+    agreed = _dispatched(extracted, context, accuracy, contexts, chosen.configs)
     if context.frozen and any(unrecorded_transforms(found.assembly.calls, context)):
         return agreed
-    return agreed if found.prediction.beaten_by(agreed.prediction) else found
+    predicted = agreed.prediction
+    predicted = replace(predicted, seconds=predicted.seconds + chosen.slower)
+    return agreed if found.prediction.beaten_by(predicted) else found
 
 
 def _by_own_times(found: Dispatched, extracted: ExtractedNetwork) -> Prediction:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.task import Task
 
+FALLBACK = "fallback"
+"""The source of an answer that a strategy advises, where nobody measured."""
+
 _MOST = 1e38
 
 
@@ -70,10 +73,10 @@ def unmeasured(
     """
     fallback = _fallback_besides(failed, task, space, host)
     if device is None:
-        return Answer(fallback, None, "fallback")
+        return Answer(fallback, None, FALLBACK)
     found = _asked(UnmeasuredTask(task, space, fallback, device), host)
     if found is None or found.choice is None or found.choice.config in failed:
-        return Answer(fallback, None, "fallback")
+        return Answer(fallback, None, FALLBACK)
     return found.choice
 
 

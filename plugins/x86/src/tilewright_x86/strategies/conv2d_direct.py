@@ -46,7 +46,7 @@ from tilewright_x86.strategies.tiles.vector_blocks import (
 _ROWS, _VECTORS = 4, 6
 """Most rows and vectors of filters of a register tile."""
 _VECTORS_NARROW = 4
-"""Most vectors without AVX-512, where more leave no registers for sums that hide their latency."""
+"""Most vectors without AVX-512 whose tile has sums enough to hide their latency."""
 _LONG_ROW = 96
 """Pixels in a row that is worth no lengthening."""
 _TILE = 6, 4

@@ -67,8 +67,9 @@ class Planes(ScheduledImplementation):
     def fallback(self, task: Task) -> ConfigEntity | None:
         """The fewest rows that hide the latency of their sums, or most of it.
 
-        None without AVX-512 where channels can be blocked: parts of vectors are slow there, and
-        such kernels take 2.5 to 5.5 times as long as blocked ones (Zen 3), more than transforms.
+        None without AVX-512 where channels can be blocked: of the registers it has half, parts of
+        vectors are slow, and next to blocks pooling takes 2.5 times, a convolution 5.5 times as
+        long (medians, Zen 3), which is more than transforms take.
         """
         channels = task.workload.inputs[0].shape[1]
         if isa_of(task.target).vector_bits < 512 and largest_divisor(channels, lanes(task)) > 1:

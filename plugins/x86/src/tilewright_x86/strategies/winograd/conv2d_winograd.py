@@ -34,8 +34,8 @@ from tilewright_x86.strategies.tiles.vector_blocks import blocked, channel_block
 from tilewright_x86.strategies.winograd.tile_blocks import TileBlocks
 
 _OUTPUTS = (2, 4)
-_FEWEST_TILES, _FEWEST_VECTORS = 12, 2
-"""That make it worth while for sure; of channels, and of filters."""
+_FEWEST_TILES, _FEWEST_VECTORS, _FEWEST_CHANNELS = 12, 2, 16
+"""That make it worth while for sure; vectors of channels and of filters, but so many at least."""
 _UNROLLED = 1, 2, 4
 _MOST_CHANNELS = 4096
 """More leave no room for the tiles of a block."""
@@ -77,7 +77,7 @@ class Conv2dWinograd(ScheduledImplementation):
         channels at a time gain 7 to 10 % (Zen 3); with it as much is lost on Zen 4.
         """
         many = [n for n in self._sizes(task) if self._form(task, n).places >= _FEWEST_TILES]
-        fewest = _FEWEST_VECTORS * lanes(task)
+        fewest = max(_FEWEST_CHANNELS, _FEWEST_VECTORS * lanes(task))
         if not many or min(task.workload.inputs[1].shape[:2]) < fewest:
             return None
         outputs = min(many, key=lambda n: self._blocks(task, n).products)

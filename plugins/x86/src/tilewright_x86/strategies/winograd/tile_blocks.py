@@ -35,8 +35,8 @@ _NEAR_BYTES, _KEPT_BYTES = 1 << 20, 512 << 10
 _FETCHED, _FETCHED_NARROW = 16, 4
 """What it takes to fetch a vector of far filters, in tiles: of 512 bits, and of fewer."""
 _FAR, _MOST_FAR = 0.05, 3
-"""By what share a block takes longer that
-does not stay, and once more for each time that it is twice as large, so many times at most."""
+"""By what share a block takes longer that does not stay there, and once more for each time that it
+is twice as large, so many times at most."""
 _LOADED = 0.1
 """By what share a multiply-add takes longer for each vector that is loaded for it."""
 _TRANSFORMED = 8
