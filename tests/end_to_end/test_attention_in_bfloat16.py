@@ -19,7 +19,7 @@ from tilewright_graph.network.evaluate import evaluate
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.passes.graph_pass import apply_passes
-from tilewright_graph.selection.dispatching import dispatch_network
+from tilewright_graph.selection.dispatching import Best, dispatch_network
 from tilewright_pipeline.context.run_setup import make_context
 from tilewright_tensor.operators.operators import Operators
 from tilewright_x86.machine.isa import available
@@ -88,9 +88,10 @@ def test_attention_is_right_and_its_transposes_can_be_left_out(
     passed = apply_passes(network, host.hook_values("tilewright_graph_passes"), operators)
     extracted = extract(passed, context.target, operators)
     inputs = random_inputs(network, 1)
+    best: Best = "graph" if as_it_lies else "fallback"
     with AsItLies(host) if as_it_lies else nullcontext():
-        calls = dispatch_network(extracted, context, "default").assembly.calls
-        compiled, _ = compile_network(extracted, context)
+        calls = dispatch_network(extracted, context, "default", best).assembly.calls
+        compiled, _ = compile_network(extracted, context, best=best)
     (found,) = compiled.run(inputs).values()
     compiled.close()
     (wanted,) = evaluate(network, inputs, operators).values()
