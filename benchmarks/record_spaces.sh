@@ -4,6 +4,7 @@
 #     benchmarks/record_spaces.sh FOLDER            # all of them; what is there already is left as it is
 #     benchmarks/record_spaces.sh FOLDER softmax    # those whose name begins so
 #     COUNT=1 benchmarks/record_spaces.sh FOLDER    # how many configs each has
+#     PASSES=3 benchmarks/record_spaces.sh FOLDER   # on a host that others share
 #
 # Then `uv run tilewright bench tuners --spaces FOLDER`, and the files `*.space.json` and `*.records.jsonl.gz` may be moved to
 # plugins/recordings/src/tilewright_recordings/data. Names end in the machine's, so that two machines' spaces lie side by side.
@@ -15,7 +16,7 @@ record() { # NAME TASK OPTIONS...
     case $name in "$wanted"*) ;; *) return 0 ;; esac
     if [ -e "$folder/$name.space.json" ]; then return 0; fi
     shift
-    uv run tilewright bench record "$1" "$name" --target x86:threads=1 --out "$folder" ${COUNT:+--count} "${@:2}"
+    uv run tilewright bench record "$1" "$name" --target x86:threads=1 --out "$folder" ${COUNT:+--count} --passes "${PASSES:-1}" "${@:2}"
 }
 
 few=(--keep prefetch_bytes=1 --keep order=2 --keep unroll=2) # what matters least, so that tiles may have more values

@@ -55,7 +55,7 @@ def main() -> None:
     def lead(space: RecordedSpace) -> tuple[tuple[ConfigEntity, ...], Prior | None]:
         advisor = Advisor(model, Machine.of(device, space.task.target), host)
         starts = advisor.starts(space.task, space.space)
-        return starts, advisor.prior(space.task, device) if starts else None
+        return starts, advisor.prior(space.task, space.space, device)
 
     found = []
     for name in given.tuners.split(","):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -36,7 +37,7 @@ def test_every_config_is_measured_and_written(record, tmp_path):
         "runs/recordings/hill.space.json",
         "runs/recordings/hill.records.jsonl.gz",
     ]
-    assert (space.conditions.constants, space.conditions.repeat) == ("warm", 7)
+    assert (space.conditions.constants, space.conditions.repeat) == ("cold", 7)
 
 
 def test_other_programs_are_told_how_far_it_is_and_quiet_prints_results_only(record, tmp_path):
@@ -85,6 +86,44 @@ def test_it_goes_on_where_it_was_stopped(record, tmp_path):
     )
     assert (code, before, after) == (0, 12, 128)
     assert "configs   128, 0 failed" in out
+
+
+def test_of_several_passes_the_fastest_trial_of_each_config_counts(record, tmp_path):
+    folder = tmp_path / "runs" / "recordings"
+    record("--keep", "width=3")
+    first = read_space(folder / "hill.space.json")
+    seconds = {config: result.seconds for config, result in first.results.items()}
+    close = {config for config, time in seconds.items() if time <= 2 * first.best_seconds}
+    path = folder / "hill.measured.jsonl"
+    last = max(seconds, key=seconds.__getitem__)
+    assert 0 < len(close) < len(seconds)
+    assert last not in close
+    kept = list(JsonlRecordStore(path).records())
+    (slowest,) = (one for one in kept if one.config == last)
+    faster = replace(slowest.trial.result, costs=(seconds[last] / 1.25,) * 7)
+    trial = Trial(slowest.trial.input, faster)
+    JsonlRecordStore(path).append([replace(slowest, trial=trial), slowest])
+
+    assert record("--keep", "width=3", "--passes", "2")[0] == 0
+    times = Counter(one.config for one in JsonlRecordStore(path).records())
+    assert times == {config: 2 if config in close else 1 for config in seconds} | {last: 3}
+    second = read_space(folder / "hill.space.json")
+    assert second.results[last].seconds == pytest.approx(seconds[last] / 1.25, rel=1e-4)
+
+
+def test_a_further_pass_measures_nothing_outside_of_the_space(record, tmp_path):
+    record()
+    assert record("--keep", "width=3", "--passes", "2", "--events", "events.jsonl")[0] == 0
+    folder = tmp_path / "runs" / "recordings"
+    space = read_space(folder / "hill.space.json")
+    times = Counter(
+        one.config for one in JsonlRecordStore(folder / "hill.measured.jsonl").records()
+    )
+    again = {config for config, count in times.items() if count > 1}
+    assert set() < again <= space.results.keys()
+    told = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    left = [each["left_trials"] for each in told if each["event"] == "batch_scheduled"]
+    assert left == [len(again)]
 
 
 def test_records_of_other_conditions_do_not_count(record, tmp_path):

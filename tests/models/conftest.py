@@ -22,7 +22,7 @@ def model():
     return {
         "format": FORMAT,
         "features": VERSION,
-        "columns": ["knob.unroll"],
+        "columns": ["knob.unroll", "alternative=toy.loop"],
         "machines": [machine()],
         "told": "9 trials of 1 workloads",
         "examples": [

@@ -93,8 +93,18 @@ def test_a_config_that_is_no_point_of_the_space_is_moved_to_the_nearest(advice, 
     found = advice(examples=[example])
     assert found.choice.config["unroll"] == 8
     assert found.starts == (found.choice.config,)
+
+
+def test_what_was_fast_may_be_of_a_strategy_that_is_not_there(advice, model):
     gone = {"strategy": "toy.gone", "values": {"unroll": 7}}
-    assert advice(examples=[{**example, "configs": [gone]}]) is None
+    found = advice(examples=[{**model["examples"][0], "configs": [gone]}])
+    assert (found.choice, found.starts) == (None, ())
+    assert found.prior is not None
+    assert found.told == f"model: its scores; {model['told']}"
+
+
+def test_nothing_is_said_where_the_model_knows_no_alternative_of_the_space(advice):
+    assert advice(columns=["knob.unroll", "alternative=toy.other"]) is None
 
 
 def test_starts_are_what_was_fast_for_similar_workloads(advice, model):

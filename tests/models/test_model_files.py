@@ -15,7 +15,7 @@ from tilewright_models.cost_model import CostModel, Machine
 
 def test_a_model_is_read(model, packed):
     read = CostModel.read(packed(model), "file")
-    assert read.columns == ("knob.unroll",)
+    assert read.columns == ("knob.unroll", "alternative=toy.loop")
     assert len(read.members) == 5
     (examples,) = read.examples.values()
     assert list(read.examples) == [Machine(**machine())]

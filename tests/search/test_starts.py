@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from math import log
+from math import exp, log
 
+import numpy as np
 import pytest
 
 from tilewright.space.config_space import ConfigSpace
 from tilewright.vocabulary.config import ConfigEntity
+from tilewright_search.models.experience import Experience
+from tilewright_search.models.ranker import Ranker
 from tilewright_testing.support.landscape import Landscape
 from tilewright_testing.tuner import context_for
 
@@ -128,6 +131,37 @@ def test_the_model_of_the_run_goes_on_from_the_prior(host, name, model):
         sum(typical(prior, seed) for seed in range(4)) for prior in (_speeds(landscape), None)
     )
     assert led < alone / 1.03
+
+
+def test_what_the_prior_says_counts_less_the_more_trials_there_are(host):
+    """It is a share of the speed of the best that worked, whatever constant its ratings have."""
+    landscape = Landscape(96)
+    configs = landscape.space.sample(random.Random(0), 160)
+    trials = landscape.measure_all(configs)
+    failed = next(trial.input.config for trial in trials if trial.result.seconds is None)
+    worked = [trial for trial in trials if trial.result.seconds is not None]
+    slow = worked.pop().input.config
+
+    def prior(some):
+        return [100.0 if one == failed else 7.0 - (one == slow) for one in some]
+
+    for count in (16, 64):
+        history = [next(t for t in trials if t.input.config == failed), *worked[: count - 1]]
+        context = context_for(landscape, host, history=history)
+        ranker = Ranker(Experience.of(context, "knobs"), _Same(), prior)
+        ranker.fit(landscape.task)
+        scores = ranker.score(landscape.task, [worked[-1].input.config, slow])
+        assert scores == pytest.approx([16 / count, 16 / count * exp(-4)])
+
+
+class _Same:
+    """A model to which all configs are alike."""
+
+    def fit(self, features, scores, groups):
+        pass
+
+    def predict(self, features):
+        return np.zeros(len(features), np.float32)
 
 
 @TUNERS

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.task import Task
 
 Prior: TypeAlias = "Callable[[Sequence[ConfigEntity]], Collection[float]]"
-"""prior(configs): of each a finite number, higher for one that is taken to be faster."""
+"""prior(configs): of each ln of the speed that it is taken to have, up to a constant; finite."""
 
 
 def _endless() -> Budget | None:

@@ -11,6 +11,7 @@ import numpy as np
 from tilewright_models.columns import ModelRows
 from tilewright_models.cost_model import Machine
 from tilewright_pipeline.dispatch.unmeasured import Advice, Advised
+from tilewright_search.models.knob_features import ALTERNATIVE
 from tilewright_tensor.logs.nearest import nearest
 
 if TYPE_CHECKING:
@@ -78,17 +79,26 @@ class Advisor:
 
     def advice(self, asked: UnmeasuredTask) -> Advice | None:
         """What the model says of a task, None where nothing similar was measured."""
-        near = self._near(asked.task, asked.space)
-        if not near:  # it has not learned from such tasks
+        prior = self.prior(asked.task, asked.space, asked.device)
+        if prior is None:
             return None
+        near = self._near(asked.task, asked.space)
         verdict = self._verdict(asked, near)
         choice = verdict.advised(self._told) if verdict is not None and verdict.is_sure else None
-        told = f"model: its scores, and {len(near)} configs that were fast for similar workloads"
-        prior = self.prior(asked.task, asked.device)
-        return Advice(choice, tuple(near), f"{told}; {self._told}", prior)
+        fast = f", and {len(near)} configs that were fast for similar workloads" if near else ""
+        return Advice(choice, tuple(near), f"model: its scores{fast}; {self._told}", prior)
 
-    def prior(self, task: Task, device: Device) -> Prior:
-        """What the mean member takes configs of a task to be."""
+    def prior(self, task: Task, space: ConfigSpace, device: Device) -> Prior | None:
+        """What the mean member takes configs of a task to be.
+
+        None where it learned from no similar task, or from none of the space's alternatives. One of
+        them may be enough that was never among the fastest.
+        """
+        known = {*self._model.columns}
+        if not any(f"{ALTERNATIVE}{each.name}" in known for each in space.alternatives):
+            return None
+        if not any(examples.most_similar(task.workload, 1) for examples in self._examples):
+            return None
         table = ModelRows(self._model.columns, device, task.target)
         return lambda configs: self._model.scores(table.rows(task, configs)).mean(axis=0)
 

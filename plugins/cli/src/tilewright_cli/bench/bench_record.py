@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.record import Record
     from tilewright.vocabulary.task import Task
     from tilewright_pipeline.context.run_context import RunContext
+    from tilewright_pipeline.measuring.measurement import Measurement
+    from tilewright_pipeline.tuning.task_track import TaskTrack
 
 _MOST = 50_000
 """Configs of a space that is recorded, at most."""
@@ -35,6 +38,13 @@ _BATCH = 16
     help="Keep some values of a knob: a list of them, or a number of them, evenly spread.",
 )
 @click.option("--count", is_flag=True, help="Say how many configs there are, and measure none.")
+@click.option(
+    "--passes",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How often to measure what may be the fastest; of each config the fastest trial counts.",
+)
 @click.option(
     "--out",
     type=shared.NAMED_PATH,
@@ -55,6 +65,7 @@ def record(
     strategies: str,
     keep: tuple[str, ...],
     count: bool,
+    passes: int,
     out: Path,
     runner: str | None,
     builder: str | None,
@@ -65,10 +76,14 @@ def record(
 ) -> None:
     """Measure every feasible config of a task, for `bench tuners`.
 
-    Writes NAME.space.json and NAME.records.jsonl.gz. Warm, seven samples of a millisecond, in
-    random order, so that the machine's moods do not look like a property of a knob. Interrupted
-    and started again, it goes on.
+    Writes NAME.space.json and NAME.records.jsonl.gz. Seven samples of a millisecond, constants as
+    in a run, in random order, so that the machine's moods do not look like a property of a knob. A
+    host that others share has phases: the second pass measures once more what takes at most twice
+    the fastest's time, the third one and a half times, the fourth one and a third; what a pause
+    made slower than that stays so. Interrupted and started again, it goes on.
     """
+    from dataclasses import replace
+
     from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.measure import Conditions
     from tilewright_cli.progress.watched import watched
@@ -91,20 +106,21 @@ def record(
         folder=out,
         target=target,
         records=out / f"{name}.measured.jsonl",
-        conditions=Conditions(constants="warm", repeat=7, min_repeat_ms=1.0),
+        conditions=Conditions(repeat=7, min_repeat_ms=1.0),
         runner=choice_of("--runner", runner),
         builder=choice_of("--builder", builder),
         packs=False,
     )
     store = store_for(task, context.host)
     found = find_task(task, context.target, context.host, store)
+    context = replace(context, conditions=context.conditions.for_task(found))
     space = _narrowed(context.host.space(found, strategies), keep)
     configs = _checked_count(space)
     said: dict[str, Any] = {"space": name, "configs": configs}
     if not (quiet or as_json):
         shared.say(f"{task}: {configs} feasible of {space.size} points")
     if not count:
-        records = _measured(found, space, context)
+        records = _measured(found, space, context, passes)
         watchers.terminal.stop()
         with writing(out, "--out"):
             files = write_space(out, name, space, records, context.device)
@@ -175,60 +191,92 @@ def _kept(knob: KnobValues, kept: list[Any] | int) -> Iterator[Any]:
     yield from (knob.values[place * len(knob) // count] for place in range(count))
 
 
-def _measured(task: Task, space: ConfigSpace, context: RunContext) -> list[Record]:
-    """The record of every feasible config, in order of the space; what is known is not repeated."""
-    import random
+def _measured(task: Task, space: ConfigSpace, context: RunContext, passes: int) -> list[Record]:
+    """The fastest record of every feasible config, in order of the space.
 
+    What is known is not repeated.
+    """
     from tilewright.errors import UsageError
-    from tilewright.vocabulary.budget import Budget
-    from tilewright.vocabulary.measure import MeasureInput
     from tilewright.vocabulary.task_set import WeightedTask
     from tilewright_pipeline.measuring.interrupt import Interrupt
     from tilewright_pipeline.measuring.measurement import Measurement
-    from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
-    from tilewright_pipeline.tuning.progress import Progress
     from tilewright_pipeline.tuning.task_track import TaskTrack
 
-    known, host = _known(task, context), context.host
-    missing = [config for config in space.points() if config not in known]
-    random.Random(0).shuffle(missing)
+    host = context.host
+    known = _known(task, space, context)
     track = TaskTrack(WeightedTask(task), context.conditions, lambda: space)
-    track.add((record.trial for record in known.values()), fresh=False)
+    track.add((record.trial for some in known.values() for record in some), fresh=False)
     with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
-        budget = BudgetTracker.of(Budget(trials=max(1, len(missing))), measurement)
-        progress = Progress([track], budget, context)
         host.notify("tilewright_task_started", task=task, space=space)
-        for start in range(0, len(missing), _BATCH):
-            configs = missing[start : start + _BATCH]
-            progress.tell(track)
-            asked = [MeasureInput(task, each, context.conditions) for each in configs]
-            trials = measurement.measure(asked)
-            track.add(trials, fresh=True)
-            host.notify("tilewright_batch_measured", task=task, trials=trials)
+        for number in range(1, passes + 1):
+            wanted = space.points() if number == 1 else _close(known, number)
+            fewer = [config for config in wanted if len(known.get(config, ())) < number]
+            _measure(fewer, track, measurement, context)
+            known = _known(task, space, context)
         host.notify("tilewright_task_finished", task=task, outcome=track.outcome("finished"))
-    last = _known(task, context)
-    spoiled = sum(config not in last for config in missing)
+    spoiled = sum(config not in known for config in space.points())
     if spoiled:
         raise UsageError(
             f"{spoiled} configs could not be measured, through no fault of theirs",
             remedy="the same command measures them again",
         )
-    return [last[config] for config in space.points()]
+    return [min(known[config], key=_seconds) for config in space.points()]
 
 
-def _known(task: Task, context: RunContext) -> dict[ConfigEntity, Record]:
-    """The last record of each config that was measured here, as asked for and as it is now."""
+def _close(known: Mapping[ConfigEntity, Sequence[Record]], number: int) -> Iterator[ConfigEntity]:
+    """What may be the fastest: in each further pass of fewer doubts."""
+    least = {config: min(map(_seconds, records)) for config, records in known.items()}
+    most = (1 + 1 / (number - 1)) * min(least.values(), default=0.0)
+    yield from (config for config, seconds in least.items() if seconds <= most < inf)
+
+
+def _measure(
+    configs: list[ConfigEntity], track: TaskTrack, measurement: Measurement, context: RunContext
+) -> None:
+    """Measure them once, in random order."""
+    import random
+
+    from tilewright.vocabulary.budget import Budget
+    from tilewright.vocabulary.measure import MeasureInput
+    from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
+    from tilewright_pipeline.tuning.progress import Progress
+
+    random.Random(0).shuffle(configs)
+    trials = measurement.spent.trials + max(1, len(configs))
+    budget = BudgetTracker.of(Budget(trials=trials), measurement)
+    progress = Progress([track], budget, context)
+    for start in range(0, len(configs), _BATCH):
+        progress.tell(track)
+        asked = [
+            MeasureInput(track.entry.task, config, context.conditions)
+            for config in configs[start : start + _BATCH]
+        ]
+        measured = measurement.measure(asked)
+        track.add(measured, fresh=True)
+        context.host.notify("tilewright_batch_measured", task=track.entry.task, trials=measured)
+
+
+def _known(task: Task, space: ConfigSpace, context: RunContext) -> dict[ConfigEntity, list[Record]]:
+    """What was measured of each config here, as asked for and as it is now."""
     from tilewright.strategies.strategy import strategy_of
 
     revisions = context.host.revisions
-    return {
-        record.config: record
-        for record in context.store.records(task.key)
-        if record.trial.input.conditions == context.conditions
-        and record.fingerprint == context.device.fingerprint
-        and record.revision == revisions.get(strategy_of(record.config.strategy))
-        and not record.trial.result.spoiled
-    }
+    known: dict[ConfigEntity, list[Record]] = {}
+    for record in context.store.records(task.key):
+        if (
+            record.trial.input.conditions == context.conditions
+            and record.fingerprint == context.device.fingerprint
+            and record.revision == revisions.get(strategy_of(record.config.strategy))
+            and not record.trial.result.spoiled
+            and space.is_valid(record.config)
+        ):
+            known.setdefault(record.config, []).append(record)
+    return known
+
+
+def _seconds(record: Record) -> float:
+    """Infinity where it failed."""
+    return inf if record.seconds is None else record.seconds
 
 
 def _facts(records: Sequence[Record]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Advice:
     choice  a config that it takes to be faster than the fallback, None where it is not sure
     starts  for tuners: points of the space that are likely to be fast, the likeliest first
     told    one line for people: what starts and prior rest on
-    prior   for tuners: rates configs; None where it cannot
+    prior   for tuners: rates configs (see `Prior`); None where it cannot
     """
 
     choice: Advised | None

@@ -1,1 +1,1 @@
-"""Whole spaces that were measured once: our own files, and those of others."""
+"""Whole spaces that were measured: our own files, and those of others."""

@@ -1,4 +1,4 @@
-"""A space whose every point was measured once: what searches are compared on without hardware."""
+"""A space whose every point was measured: what searches are compared on without hardware."""
 
 from __future__ import annotations
 

@@ -31,7 +31,10 @@ class CostModel(Protocol):
         """
 
     def predict(self, features: Floats) -> Floats:
-        """One finite number a row, higher for a config taken to be faster; `fit` comes first."""
+        """One finite number a row, higher for a config taken to be faster; `fit` comes first.
+
+        Best of the size of scores: what a prior says of a config is added to it, from 0 to 1.
+        """
 
 
 @runtime_checkable

@@ -22,11 +22,17 @@ if TYPE_CHECKING:
     from tilewright_search.models.experience import Experience
 
 
+# What a prior says counts as much as so many trials of the task: the speed as a share of the
+# fastest's, by its ratings of what worked, to the power that the default model's labels have.
+_TRIALS, _POWER = 16, 4
+
+
 class Ranker:
     """Scores configs by a cost model that is fitted on the trials of the run.
 
     prior   what was learned before the run: the model goes on from there, for it is one more
-            column; of other tasks' rows that is 0
+            column, of other tasks' rows 0, and is added to the score, the less the more trials
+            there are
     """
 
     def __init__(
@@ -36,26 +42,43 @@ class Ranker:
         self._model = model
         self._prior = prior
         self._columns: list[int] = []
+        self._own, self._highest = 0, 0.0
 
     def fit(self, task: Task) -> None:
         """Train again for a task, from its trials and from others of its operator."""
         features, scores, groups = self.experience.rows(task)
         self._columns = self._told(features)
-        known = self._known(features[:, self._columns], self.experience.own(task))
-        self._model.fit(known, scores, groups)
+        own = self.experience.own(task)
+        rated = self._rated(own)
+        worked = scores[len(scores) - len(own) :] > 0
+        self._own = self.experience.trials(task)
+        self._highest = float(rated[worked].max(initial=-np.inf))
+        self._model.fit(self._known(features, rated), scores, groups)
 
     def score(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:
         """Higher is faster; columns that the fit has not seen are left out."""
-        features = self.experience.features(task, configs)
-        return self._model.predict(self._known(features[:, self._columns], configs))
+        rated = self._rated(configs)
+        known = self._known(self.experience.features(task, configs), rated)
+        scores = self._model.predict(known)
+        if self._prior is None or not self._own:
+            return scores
+        speeds = np.exp(_POWER * np.minimum(rated - self._highest, 0))
+        added: Floats = scores + _TRIALS / self._own * speeds
+        return added
 
-    def _known(self, rows: Floats, own: Sequence[ConfigEntity]) -> Floats:
-        """The rows, and what the prior says of the configs that the last ones are of."""
+    def _rated(self, configs: Sequence[ConfigEntity]) -> Floats:
+        if self._prior is None:
+            return np.zeros(len(configs), np.float32)
+        return np.fromiter(self._prior(configs), np.float32)
+
+    def _known(self, features: Floats, rated: Floats) -> Floats:
+        """The columns that say something, and what the prior says of the last rows' configs."""
+        rows = features[:, self._columns]
         if self._prior is None:
             return rows
-        rated = np.zeros((len(rows), 1), np.float32)
-        rated[len(rows) - len(own) :, 0] = np.fromiter(self._prior(own), np.float32)
-        return np.hstack([rows, rated])
+        column = np.zeros((len(rows), 1), np.float32)
+        column[len(rows) - len(rated) :, 0] = rated
+        return np.hstack([rows, column])
 
     def _told(self, features: Floats) -> list[int]:
         """The columns that say something of these rows, in the order in which trials came to them.
