@@ -19,7 +19,7 @@ class CostModel(Protocol):
 
     >>> model = factory(options, context)
     >>> model.fit(features, scores, groups)   # from scratch each time, whatever was learned before
-    >>> model.predict(other_features)         # higher is faster; only the order means something
+    >>> model.predict(other_features)         # higher is faster
     """
 
     def fit(self, features: Floats, scores: Floats, groups: NDArray[np.int64]) -> None:
