@@ -10,16 +10,16 @@ from typing import Any
 from tilewright.canonical import content_key
 from tilewright.errors import UsageError
 from tilewright.roles import SwapsKernels
-from tilewright.vocabulary.record import BudgetRecord, WonInNetwork
+from tilewright.vocabulary.record import BudgetRecord
 from tilewright_graph.compiled.compile import link_assembly
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.finals.contest import Outcome, Verdict, contest
 from tilewright_graph.finals.finals_options import FinalsOptions
 from tilewright_graph.finals.places import Place, find_places
+from tilewright_graph.finals.winners import keep_winners
 from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.selection.dispatching import Dispatched, dispatch_network
-from tilewright_graph.selection.kept_choice import keep_choice
 from tilewright_pipeline.context.run_context import RunContext
 
 _WARMUP = 3
@@ -58,7 +58,9 @@ def last_word(
         outcome = contest(counts, network.run, options.seconds, context.seed)
         spent = time.perf_counter() - start
     if any(outcome.standing):
-        _keep(extracted, dispatched, places, outcome, context)
+        standing = zip(places, outcome.standing, strict=True)
+        winners = {place.kernel.key: place.configs[program] for place, program in standing}
+        keep_winners(extracted, dispatched, winners, context)
     device = context.device
     line = BudgetRecord(stage, device.name, device.fingerprint, True, spent, trials=0)
     context.store.append([line])
@@ -120,29 +122,6 @@ def _link(
 ) -> CompiledNetwork:
     others = {place.call: place.configs[1:] for place in places}
     return link_assembly(extracted, dispatched.assembly, context, others=others)[0]
-
-
-def _keep(
-    extracted: ExtractedNetwork,
-    dispatched: Dispatched,
-    places: Sequence[Place],
-    outcome: Outcome,
-    context: RunContext,
-) -> None:
-    """All nodes as the choice for the network; those that differ from it say where they won."""
-    known = context.store.graph_choices(context.device.fingerprint, context.host.revisions)
-    known = {key: one for key, one in known.items() if one.config == dispatched.configs.get(key)}
-    won = {key: choice.won for key, choice in known.items() if choice.won is not None}
-    configs = dispatched.configs
-    for place, program in zip(places, outcome.standing, strict=True):
-        key, config = place.kernel.key, place.configs[program]
-        configs[key] = config
-        won.pop(key, None)
-        if config != place.chosen:
-            won[key] = WonInNetwork(extracted.name, place.kernel.name, place.chosen)
-    bounds = {key: choice.bound for key, choice in known.items() if choice.bound is not None}
-    free = [kernel for kernel in extracted.kernels if kernel.key not in dispatched.entered]
-    keep_choice(free, configs, context, bounds, won)
 
 
 def _report(places: Sequence[Place], outcome: Outcome, spent: float, swaps: int) -> dict[str, Any]:

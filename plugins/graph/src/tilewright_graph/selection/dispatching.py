@@ -126,7 +126,7 @@ def dispatch_network(
     if not found.sources[GRAPH_CHOICE]:
         return found
     without = _dispatched(extracted, context, accuracy, every[:-1])
-    if not _by_own_times(found, extracted).beaten_by(without.prediction):
+    if not _by_own_times(found, extracted, accuracy, contexts).beaten_by(without.prediction):
         return found
     if found.max_error is not None and found.prediction.failed <= without.prediction.failed:
         return found
@@ -171,21 +171,22 @@ def _agreed(
     return agreed if found.prediction.beaten_by(predicted) else found
 
 
-def _by_own_times(found: Dispatched, extracted: ExtractedNetwork) -> Prediction:
-    """The prediction of a choice as it was before the last word inside the network."""
-    choices = _choices(found.context)
+def _by_own_times(
+    found: Dispatched,
+    extracted: ExtractedNetwork,
+    accuracy: Accuracy,
+    contexts: Sequence[DispatchContext],
+) -> Prediction:
+    """The prediction of a choice as it was before anything won inside the network."""
+    choices, configs = _choices(found.context), found.configs
     over = {}
     for kernel in extracted.kernels:
         choice = choices.get(kernel.key)
-        if choice is not None and choice.won and choice.config == found.configs[kernel.key]:
-            over[kernel.name, kernel.task] = choice.won.over
+        if choice is not None and choice.won and choice.config == configs[kernel.key]:
+            over[kernel.key] = choice.won.over
     if not over:
         return found.prediction
-    before = (
-        replace(call, config=over.get((call.node, call.task), call.config))
-        for call in found.assembly.calls
-    )
-    return predict(before, found.context)
+    return _dispatched(extracted, found.context, accuracy, contexts, over).prediction
 
 
 def _choices(context: RunContext) -> dict[str, GraphRecord]:

@@ -12,6 +12,7 @@ from math import inf
 from typing import Any
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import ErrorBound as RecordedBound
@@ -40,7 +41,8 @@ from tilewright_pipeline.measuring.measurement_spent import MeasurementSpent, su
 from tilewright_pipeline.tuning.loop import measure_configs
 
 _USUAL = Effort()
-_Measurable = tuple[Task, ConfigEntity]
+NOTHING_MEASURED: Mapping[str, Any] = MeasurementSpent().report(0.0)
+Measurable = tuple[Task, ConfigEntity]
 
 NetworkError = Callable[[Assembly], float]
 """The relative error of a network's answers as an assembly computes them."""
@@ -53,7 +55,8 @@ class GraphChoice:
     configs      by the kernels' keys; `history` has those of history best
     solution     the solver's account, of the last time it was asked
     predicted    of `fallback`, `history_best` and the `choice`
-    kept         where the configs come from: the solver, or history best where that beats it
+    kept         where the configs come from: `solver`, `history best` where that beats it, or
+                 `untuned`, which was faster in turns
     transforms   that the configs make necessary; `history_transforms` those of history best
     possible     distinct transforms that the candidates may need
     priced       how many of them have no record, so that the fitted model answers for them
@@ -125,6 +128,24 @@ def tune_graph(
     return _GraphTuning(extracted, tuner, context, effort, network_error).tune()
 
 
+def precisions_of(configs: Iterable[ConfigEntity], host: PluginHost) -> dict[str, int]:
+    """How many kernels have products in each precision."""
+    return dict(Counter(host.strategy(one.strategy).precision for one in configs))
+
+
+def without_record(calls: Iterable[Call], context: RunContext) -> list[Measurable]:
+    """What of the calls no record answers for, nor a failure."""
+    asked = dict.fromkeys((call.task, call.config) for call in calls)
+    unknown = [pair for pair in asked if recorded_seconds(*pair, context) is None]
+    return [pair for pair in unknown if not has_failed(*pair, context)]
+
+
+def measure_pairs(pairs: Iterable[Measurable], context: RunContext) -> Mapping[str, Any]:
+    """Measure exactly these; what run.json says of that."""
+    named = [(WeightedTask(task, name=readable_name(task.workload)), c) for task, c in pairs]
+    return measure_configs(named, context).measurement if named else NOTHING_MEASURED
+
+
 class _GraphTuning:
     def __init__(
         self,
@@ -149,9 +170,9 @@ class _GraphTuning:
             exact = replace(context, host=context.host.at_precision("float32"))
             self._tables.append(CostTable(exact, effort.accuracy, effort.max_sch_num))
         self._possible: dict[Task, None] = {}
-        self._tried: set[_Measurable] = set()
+        self._tried: set[Measurable] = set()
         self._solver_seconds = 0.0
-        self._measurement = MeasurementSpent().report(0.0)
+        self._measurement = NOTHING_MEASURED
 
     def tune(self) -> GraphChoice:
         while True:
@@ -163,7 +184,7 @@ class _GraphTuning:
             assembly = self._assemble(configs)
             history = self._dispatch("history")
             calls = (*assembly.calls, *history.assembly.calls)
-            if not self._measure(self._without_record(calls)):
+            if not self._measure(without_record(calls, self._context)):
                 break
         predicted = {
             "fallback": self._dispatch("fallback").prediction,
@@ -185,8 +206,8 @@ class _GraphTuning:
             len(self._priced(self._possible)),
             self._solver_seconds,
             self._measurement,
-            self._precisions(configs),
-            self._precisions(history.configs),
+            precisions_of(configs.values(), self._context.host),
+            precisions_of(history.configs.values(), self._context.host),
             error,
         )
         free = [kernel for kernel in self._extracted.kernels if kernel.key not in self._fixed]
@@ -263,10 +284,6 @@ class _GraphTuning:
             return inf
         return self._network_error(assembly)
 
-    def _precisions(self, configs: Mapping[str, ConfigEntity]) -> dict[str, int]:
-        host = self._context.host
-        return dict(Counter(host.strategy(one.strategy).precision for one in configs.values()))
-
     def _infeasible(self, error: InfeasibleProblemError, problem: LayoutProblem) -> UsageError:
         """Which kernels cannot agree."""
         first = len(problem.options) - len(self._extracted.kernels)
@@ -292,30 +309,22 @@ class _GraphTuning:
     def _dispatch(self, best: Best) -> Dispatched:
         return dispatch_network(self._extracted, self._context, self._effort.accuracy, best)
 
-    def _priced(self, transforms: Iterable[Task]) -> list[_Measurable]:
+    def _priced(self, transforms: Iterable[Task]) -> list[Measurable]:
         """Those of the transforms that the fitted model answers for."""
         ways = [(task, self._table.transform(task)) for task in transforms]
         return [(task, way.config) for task, way in ways if way is not None and not way.recorded]
 
-    def _affordable(self) -> list[_Measurable]:
+    def _affordable(self) -> list[Measurable]:
         """Those that have no record yet, and shall have one."""
         return self._priced(_by_turns(self._possible)[: self._effort.transform_budget])
 
-    def _without_record(self, calls: Iterable[Call]) -> list[_Measurable]:
-        """What of the calls no record answers for, nor a failure."""
-        asked = dict.fromkeys((call.task, call.config) for call in calls)
-        unknown = [pair for pair in asked if recorded_seconds(*pair, self._context) is None]
-        return [pair for pair in unknown if not has_failed(*pair, self._context)]
-
-    def _measure(self, asked: Iterable[_Measurable]) -> bool:
+    def _measure(self, asked: Iterable[Measurable]) -> bool:
         """Measure what was not tried yet; returns whether there was any."""
         fresh = [pair for pair in asked if pair not in self._tried]
         if not fresh:
             return False
         self._tried.update(fresh)
-        named = [(WeightedTask(task, name=readable_name(task.workload)), c) for task, c in fresh]
-        measured = measure_configs(named, self._context)
-        self._measurement = summed(self._measurement, measured.measurement)
+        self._measurement = summed(self._measurement, measure_pairs(fresh, self._context))
         for table in self._tables:
             table.forget(task for task, _ in fresh)
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,12 +16,13 @@ from tilewright.paths import path_of
 from tilewright_graph.compiled.measured_error import MeasuredError
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.finals.beside_untuned import Beside, beside_untuned
 from tilewright_graph.finals.finals_options import FinalsOptions
 from tilewright_graph.finals.last_word import last_word
 from tilewright_graph.pictures.layout_flow import layout_flow
 from tilewright_graph.pictures.layout_picture import layout_picture
 from tilewright_graph.selection.graph_problem import MAX_ERROR, GraphTuner
-from tilewright_graph.selection.graph_tuning import GraphChoice, tune_graph
+from tilewright_graph.selection.graph_tuning import GraphChoice, precisions_of, tune_graph
 from tilewright_graph.stages.graph_tune_options import GraphTuneOptions
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.measuring.measurement_spent import summed
@@ -72,13 +74,13 @@ class GraphTuneStage:
         picture = self._picture
         if picture is not None:
             check_file(picture, "svg")
-        choice = self._choice(extracted, tuner)
+        choice, beside = self._choice(extracted, tuner)
         choices = [(extracted.name, choice)]
         if (buckets := values.get(ExtractedBuckets)) is not None:  # their choices stay as records
             choices += [
                 (
                     f"{bucket.name} with {buckets.dimensions.sizes_text(sizes)}",
-                    self._choice(bucket, tuner),
+                    self._choice(bucket, tuner)[0],
                 )
                 for sizes, bucket in buckets.networks.items()
                 if bucket is not extracted
@@ -88,6 +90,8 @@ class GraphTuneStage:
         if picture is not None:
             self._draw(picture, extracted, choice)
         graph = {"tuner": options.graph_tuner.name, **choice.to_json()}
+        if beside is not None:
+            graph["beside_untuned"] = beside.to_json()
         report = {"graph": graph, "measurement": measurement}
         if options.finals:
             last = FinalsOptions(seconds=options.finals, accuracy=options.accuracy)
@@ -116,11 +120,29 @@ class GraphTuneStage:
             _log.warning("%s: the choice is not proved to be the best: %s", name, why)
         return unproved or exceeds
 
-    def _choice(self, extracted: ExtractedNetwork, tuner: GraphTuner) -> GraphChoice:
+    def _choice(
+        self, extracted: ExtractedNetwork, tuner: GraphTuner
+    ) -> tuple[GraphChoice, Beside | None]:
         options, context, measured = self._options, self._context, None
         if options.max_error is not None:
             measured = MeasuredError(extracted, context, options.oracle, options.max_error)
-        return tune_graph(extracted, tuner, context, options, measured)
+        choice = tune_graph(extracted, tuner, context, options, measured)
+        beside = beside_untuned(extracted, context, options.accuracy)
+        return (choice, None) if beside is None else (self._with(choice, beside), beside)
+
+    def _with(self, choice: GraphChoice, beside: Beside) -> GraphChoice:
+        """The choice that is left beside an untuned network."""
+        choice = replace(choice, measurement=summed(choice.measurement, beside.measurement))
+        if beside.kept is None:
+            return choice
+        configs = beside.kept.configs
+        return replace(
+            choice,
+            kept="untuned",
+            configs=configs,
+            transforms=beside.kept.assembly.transforms,
+            precisions=precisions_of(configs.values(), self._context.host),
+        )
 
     @property
     def _picture(self) -> Path | None:

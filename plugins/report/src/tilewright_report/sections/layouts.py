@@ -26,6 +26,7 @@ def layouts(run: Run) -> Element | None:
     graph = run.report.fields("graph")
     made = [
         _choice(graph) if graph else None,
+        _beside(graph.fields("beside_untuned")),
         _error(graph.fields("error")),
         _transforms(run),
         *_drawing(run),
@@ -38,7 +39,7 @@ def _choice(graph: Fields) -> Element:
     predicted = graph.fields("predicted_ms")
     gap, proved = graph.number("gap"), graph.raw("optimal") is True
     told = "proved best" if proved else (short(graph.text("note"), 120) or "not proved")
-    kept = "kept" if graph.text("kept") != "solver" else ""
+    kept = "kept" if graph.text("kept") == "history best" else ""
     times = [
         predicted.number("fallback"),
         predicted.number("history_best"),
@@ -76,6 +77,18 @@ def _choice(graph: Fields) -> Element:
 def _precisions(counts: Fields) -> str:
     known = counts.amounts().items()
     return ", ".join(f"{count:.0f} {short(name, 20)}" for name, count in known) or MISSING
+
+
+def _beside(beside: Fields) -> Element | None:
+    """What was chosen and what nobody tuned, run in turns."""
+    if not beside:
+        return None
+    times = (beside.number(f"{one}_ms") for one in ("tuned", "untuned"))
+    tuned, untuned = (MISSING if one is None else f"{significant(one)} ms" for one in times)
+    return note(
+        f"Run in turns, the network as chosen took {tuned}, as nobody tuned it {untuned}; the "
+        f"{short(beside.text('kept'), 20)} one is kept."
+    )
 
 
 def _error(error: Fields) -> Element | None:
