@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -57,23 +57,31 @@ def make_buckets(
     axes   of inputs, by dimension: where it is
 
     Where rows of a dimension meet, and no mask keeps those apart that are not given, each of its
-    sizes has a bucket. Raises UsageError where there are too many.
+    sizes has a bucket. Where they meet behind masks, there are more buckets than elsewhere, unless
+    these are too many. Raises UsageError where there are too many in any case.
     """
     grid = _Grid(ranges, axes, read, operators)
     met: dict[str, RowsMeetError] = {}
+    finely: set[str] = set()
     while True:
         _check_count(ranges, met)
         padded = [name for name in ranges if name not in met]
         try:
-            rows = grid.rows_of(padded, _compiled(ranges, met))
-            break
+            rows = grid.rows_of(padded, _compiled(ranges, met, finely))
         except _RowsOfOneMeetError as error:
             met[error.dimension] = error.meeting
+            finely.clear()
+            continue
+        dependent = {name for name in padded if not grid.is_independent(name)}
+        if finely == dependent or _count(_compiled(ranges, met, dependent)) > MOST_NETWORKS:
+            break
+        finely |= dependent
     for name, meeting in met.items():
         why = f"{meeting.message}, so each of {len(ranges[name])} sizes is compiled"
         _log.warning("%s: %s is no batch: %s", meeting.where, name, why)
     networks = {
-        sizes: grid.masked(sizes, padded) for sizes in product(*_compiled(ranges, met).values())
+        sizes: grid.masked(sizes, padded)
+        for sizes in product(*_compiled(ranges, met, finely).values())
     }
     dimensions = []
     for at, (name, sizes) in enumerate(ranges.items()):
@@ -87,16 +95,26 @@ def make_buckets(
 
 
 def _compiled(
-    ranges: Mapping[str, SizeRange], met: Mapping[str, RowsMeetError]
+    ranges: Mapping[str, SizeRange],
+    met: Mapping[str, RowsMeetError],
+    finely: Set[str] = frozenset(),
 ) -> dict[str, tuple[int, ...]]:
     """The sizes of each dimension that have buckets."""
-    return {name: tuple(one) if name in met else one.buckets() for name, one in ranges.items()}
+    return {
+        name: tuple(one) if name in met else one.buckets(finely=name in finely)
+        for name, one in ranges.items()
+    }
+
+
+def _count(compiled: Mapping[str, tuple[int, ...]]) -> int:
+    """Of the networks."""
+    return prod(map(len, compiled.values()))
 
 
 def _check_count(ranges: Mapping[str, SizeRange], met: Mapping[str, RowsMeetError]) -> None:
     """Raise UsageError where there are more buckets than may be."""
-    counts = {name: len(sizes) for name, sizes in _compiled(ranges, met).items()}
-    count = prod(counts.values())
+    compiled = _compiled(ranges, met)
+    count = _count(compiled)
     if count <= MOST_NETWORKS:
         return
     told = ", ".join(f"{name}={sizes}" for name, sizes in ranges.items())
@@ -105,7 +123,7 @@ def _check_count(ranges: Mapping[str, SizeRange], met: Mapping[str, RowsMeetErro
     for name, error in met.items():
         where = error.where
         problem += f"; {name} is no batch: {error.message}, so each of its sizes is compiled"
-        if (left := MOST_NETWORKS * counts[name] // count) > 1:
+        if (left := MOST_NETWORKS * len(compiled[name]) // count) > 1:
             remedy = f"give {name} at most {left} sizes"
     raise UsageError(problem, where=where, remedy=remedy)
 

@@ -13,11 +13,12 @@ _TEXT = re.compile(r"(\d{1,9})(?:\.\.(\d{1,9}))?")
 _MOST_SIZES = 4096
 """Of a range."""
 
-_PADDING = 1.25
+_PADDING, _FINE_PADDING = 1.25, 1.125
 """The size of a bucket over the least that it serves, at most: what all its rows may cost.
 
 A network over independent rows takes at most as much longer as it has more of them. Kernels that
-leave rows out (see `RunsParts`) take less; others, and other targets, do not.
+leave rows out (see `RunsParts`) take less; others, and other targets, do not. Where rows read one
+another, sizes cannot run as several buckets, and what is computed of a row grows with their number.
 """
 
 
@@ -60,16 +61,17 @@ class SizeRange:
         """Whether there is more than one size."""
         return self.least < self.most
 
-    def buckets(self) -> tuple[int, ...]:
+    def buckets(self, *, finely: bool = False) -> tuple[int, ...]:
         """Sizes to compile for, ascending: every size goes to the next one that is not below it.
 
-        Each is at most a quarter above the least size that goes there, which bounds the padding;
-        among those, it is the one that most powers of two divide, as vectors and tiles like it.
+        Each is at most a quarter (`finely`: an eighth) above the least size that goes there, which
+        bounds the padding; among those, it is the one that most powers of two divide, as vectors
+        and tiles like it.
         """
         found: list[int] = []
         first = self.least
         while first <= self.most:
-            upper = min(self.most, int(first * _PADDING))
+            upper = min(self.most, int(first * (_FINE_PADDING if finely else _PADDING)))
             size = upper if upper == self.most else max(range(first, upper + 1), key=_roundness)
             found.append(size)
             first = size + 1
