@@ -3,7 +3,7 @@
     uv run python benchmarks/ranges.py [--models mlp,tokens] [--effort 1] [--save]
 
 Of each model one network is compiled for the ranges of its dimensions and, for some sizes of them,
-one for each size alone, all by the same effort, on one thread. Then these run in turns: what the
+one for each size alone, all by the same effort and `graph-tune`, on one thread. Then these run in turns: what the
 network takes, and what a call of `run` does, which copies arrays too. Told are the mean over the
 sizes of the range's time over that of the very size, and the worst.
 """
@@ -87,7 +87,8 @@ def made(model: Path, dims: dict[str, str], effort: int, folder: Path) -> Any:
     records.touch()
     if effort:
         stages = [{"import": {"model": str(model), "dims": dims}}, {"extract": {}}]
-        told = {"version": 1, "stages": [*stages, {"tune": {"effort": effort}}]}
+        tuned = [{"tune": {"effort": effort}}, {"graph-tune": {}}]
+        told = {"version": 1, "stages": [*stages, *tuned]}
         file = folder.with_suffix(".yaml")
         file.write_text(json.dumps(told))
         Pipeline.load(file, settings=[f"records={records}"], target=TARGET).run(out=folder)

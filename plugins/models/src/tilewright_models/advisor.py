@@ -12,7 +12,7 @@ from tilewright_models.columns import ModelRows
 from tilewright_models.cost_model import Machine
 from tilewright_pipeline.dispatch.unmeasured import Advice, Advised
 from tilewright_search.models.knob_features import ALTERNATIVE
-from tilewright_tensor.logs.nearest import nearest
+from tilewright_tensor.logs.nearest import NearestPoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -139,13 +139,13 @@ class Advisor:
         return found
 
     def _moved(self, task: Task, space: ConfigSpace) -> Iterator[tuple[Example, ConfigEntity]]:
-        alternatives = {alternative.name: alternative for alternative in space.alternatives}
+        points = {each.name: NearestPoints(each) for each in space.alternatives}
         similar = (examples.most_similar(task.workload, NEAR) for examples in self._examples)
         in_turns = chain.from_iterable(zip_longest(*similar))
         for example in filter(None, in_turns):
             for config in map(self._host.present, example.configs):
-                alternative = alternatives.get(config.strategy)
-                moved = None if alternative is None else nearest(alternative, config.values)
+                known = points.get(config.strategy)
+                moved = None if known is None else known.to(config.values)
                 if moved is not None:
                     yield example, moved
 

@@ -1,1 +1,1 @@
-"""The last word inside the network: kernels exchanged while it runs, decided by pairs of runs."""
+"""The last word inside the network: kernels exchanged, or all of them, decided by pairs of runs."""
