@@ -3,9 +3,9 @@
     uv run python benchmarks/ranges.py [--models mlp,tokens] [--effort 1] [--save]
 
 Of each model one network is compiled for the ranges of its dimensions and, for some sizes of them,
-one for each size alone, all by the same effort and `graph-tune`, on one thread. Then these run in turns: what the
-network takes, and what a call of `run` does, which copies arrays too. Told are the mean over the
-sizes of the range's time over that of the very size, and the worst.
+one for each size alone, all by the same effort and `graph-tune`, on one thread. Then these run in
+turns: what the network takes, and what a call of `run` does, which copies arrays too. Told are the
+mean over the sizes of the range's time over that of the very size, and the worst.
 """
 
 from __future__ import annotations

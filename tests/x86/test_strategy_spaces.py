@@ -178,6 +178,17 @@ def test_without_avx512_what_is_far_is_fetched_ahead(text: str, outer: str, pref
     assert (advised["outer"], advised["prefetch"]) == (outer, prefetch)
 
 
+@pytest.mark.parametrize("rows", [32, 64, 128])
+def test_products_beyond_the_first_cache_are_advised_tall_tiles_and_what_they_read_is_fetched_ahead(
+    rows: int,
+) -> None:
+    """A tile of 48 columns reads half of what one of 96 does a row, which has as many sums."""
+    product = task(f"matmul(1x{rows}x768, 768x768:const)")
+    advised = host().implementation("derived.x86").fallback(product)
+    assert advised["tile_c"][-1] >= 6
+    assert advised["prefetch_bytes"] > 0
+
+
 @pytest.mark.parametrize(
     ("channels", "isa", "advised"), [(16, "avx512", True), (16, "avx2", False), (11, "avx2", True)]
 )

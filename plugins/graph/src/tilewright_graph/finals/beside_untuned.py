@@ -14,7 +14,6 @@ from typing import Any
 from tilewright.canonical import content_key
 from tilewright.vocabulary.record import BudgetRecord
 from tilewright_graph.compiled.compile import link_assembly
-from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.finals.median_interval import MedianInterval
 from tilewright_graph.finals.winners import keep_winners
@@ -26,109 +25,127 @@ from tilewright_graph.selection.prediction import predict
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.run_setup import open_store
 
-_PAIRS, _SECONDS = 16, 0.25
-"""Pairs of runs at least, and how long they go on."""
+_PAIRS, _SECONDS = 9, 0.25
+"""Pairs of runs at least, which decide if all agree, and how long they go on."""
 
-_CONFIDENCE = 0.99
-_WARMUP = 3
+_CONFIDENCE, _LEAST_GAIN = 0.99, 0.01
+"""Less may be due to where two networks lie in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What tuning chose, and the network without records: medians of runs, in seconds.
+    """What tuning chose, and the untuned network.
 
-    kept         the untuned one where it is faster for certain, else None
-    measurement  of what of it had no record, as run.json has it
+    pairs   seconds of a run of each, in that order; none where they are the same by now
+    untuned whether the untuned one stands
     """
 
-    tuned: float
-    untuned: float
-    pairs: int
-    kept: Dispatched | None
-    measurement: Mapping[str, Any]
+    pairs: tuple[tuple[float, float], ...]
+    untuned: bool
 
     def to_json(self) -> dict[str, Any]:
-        """What run.json says of it."""
+        """What run.json says of it: medians."""
+        tuned, untuned = (median(each) * 1e3 for each in zip(*self.pairs, strict=True))
         return {
-            "tuned_ms": self.tuned * 1e3,
-            "untuned_ms": self.untuned * 1e3,
-            "pairs": self.pairs,
-            "kept": "tuned" if self.kept is None else "untuned",
+            "tuned_ms": tuned,
+            "untuned_ms": untuned,
+            "pairs": len(self.pairs),
+            "kept": "untuned" if self.untuned else "tuned",
         }
 
 
-def beside_untuned(
-    extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy
-) -> Beside | None:
-    """Keep the configs of the network without records where that is faster, as the choice.
+@dataclass(frozen=True)
+class UntunedNetwork:
+    """The network as it is compiled without records, all of which has been measured.
 
-    Kernels are measured one after another. Where the machine has other speeds meanwhile, what is
-    fastest by these times need not be: it may be slower than what nobody measured. The choice stays
-    unless the interval of the median of the differences tells the other to be faster. What then has
-    no record is measured, and nothing is kept that fails.
-
-    None where both are the same, where one of the other's configs has failed, where an equal call
-    has ended before, and where the network does not run on this machine or is kept within an error.
+    measurement  of what had no record, as run.json has it
     """
-    tuned = dispatch_network(extracted, context, accuracy)
-    elsewhere = context.devices or context.device.emulated
-    if elsewhere or tuned.max_error is not None:
-        return None
-    untuned = _without_records(extracted, context, accuracy)
-    calls, device, stage = untuned.assembly.calls, context.device, _key(tuned, untuned)
-    known = untuned.configs == tuned.configs or context.store.spent(stage, device).finished
-    if known or predict(calls, context).failed:
-        return None
-    pairs = _timed(extracted, tuned, untuned, context)
-    faster = MedianInterval.of([b - a for a, b in pairs], _CONFIDENCE).high < 0
-    measurement = measure_pairs(without_record(calls, context) if faster else (), context)
-    kept = untuned if faster and not predict(calls, context).failed else None
-    if kept is not None:
-        keep_winners(extracted, tuned, kept.configs, context)
-    done = BudgetRecord(stage, device.name, device.fingerprint, True, 0.0, trials=0)
-    context.store.append([done])
-    own, others = zip(*pairs, strict=True)
-    return Beside(median(own), median(others), len(pairs), kept, measurement)
+
+    extracted: ExtractedNetwork
+    context: RunContext
+    accuracy: Accuracy
+    dispatched: Dispatched
+    measurement: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls, extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy
+    ) -> UntunedNetwork | None:
+        """None where it does not run on this machine, and where a part of it failed."""
+        if not _runs_here(context):
+            return None
+        with TemporaryDirectory() as folder:
+            store = open_store(Path(folder) / "none", context.host)
+            empty = replace(context, store=store, packs=())
+            dispatched = dispatch_network(extracted, empty, accuracy)
+        calls = dispatched.assembly.calls
+        measurement = measure_pairs(without_record(calls, context), context)
+        if predict(calls, context).failed:
+            return None
+        return cls(extracted, context, accuracy, dispatched, measurement)
+
+    def beside_tuned(self) -> Beside | None:
+        """Keep its configs as the choice where it is faster than what is compiled by now.
+
+        Kernels are measured one after another. Where the machine has other speeds meanwhile, what
+        is fastest by these times need not be: it may be slower than what nobody measured. What is
+        compiled by now stays unless the interval of the median of the differences tells this one to
+        be faster.
+
+        None where an equal call has ended before, and where an error is kept within a bound.
+        """
+        context, own = self.context, self.dispatched
+        tuned = dispatch_network(self.extracted, context, self.accuracy)
+        if own.configs == tuned.configs:
+            return Beside((), untuned=True)
+        device, stage = context.device, _key(tuned, own)
+        if tuned.max_error is not None or context.store.spent(stage, device).finished:
+            return None
+        start = time.perf_counter()
+        pairs = self._timed(tuned)
+        least = -_LEAST_GAIN * median(seconds for seconds, _ in pairs)
+        differences = MedianInterval.of([b - a for a, b in pairs], _CONFIDENCE)
+        is_faster = differences.high < least
+        if is_faster:
+            keep_winners(self.extracted, tuned, own.configs, context)
+        spent = time.perf_counter() - start
+        line = BudgetRecord(stage, device.name, device.fingerprint, True, spent, trials=0)
+        context.store.append([line])
+        return Beside(tuple(pairs), is_faster)
+
+    def _timed(self, tuned: Dispatched) -> list[tuple[float, float]]:
+        """Seconds of a run of the tuned network and of this one, by pairs in drawn order."""
+        extracted, context = self.extracted, self.context
+        random, inputs = Random(context.seed), random_inputs(extracted.network, context.seed)
+        found: list[tuple[float, float]] = []
+        with (
+            link_assembly(extracted, tuned.assembly, context)[0] as one,
+            link_assembly(extracted, self.dispatched.assembly, context)[0] as other,
+        ):
+            for network in (one, other):
+                network.run(inputs)
+                network.time()
+            end = time.perf_counter() + _SECONDS
+            while len(found) < _PAIRS or time.perf_counter() < end:
+                turns = random.choice(((one, other), (other, one)))
+                seconds = {network: network.time() for network in turns}
+                found.append((seconds[one], seconds[other]))
+        return found
 
 
-def _without_records(
-    extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy
-) -> Dispatched:
-    """What is compiled where nothing was measured."""
-    with TemporaryDirectory() as folder:
-        store = open_store(Path(folder) / "none", context.host, context.record_store)
-        empty = replace(context, store=store, packs=())
-        return dispatch_network(extracted, empty, accuracy)
+def _runs_here(context: RunContext) -> bool:
+    """Whether the device is one of this machine's, and no emulation, recording or fleet."""
+    device = context.device
+    if context.devices or device.emulated:
+        return False
+    own = context.host.backend(context.target.kind).probe()
+    return device.fingerprint in {one.fingerprint for one in own}
 
 
 def _key(*networks: Dispatched) -> str:
     """A hash that is equal for calls that would do the same."""
-    every = [sorted((key, one.text) for key, one in each.configs.items()) for each in networks]
+    every = [
+        [(call.node, call.task.key, call.config.text) for call in each.assembly.calls]
+        for each in networks
+    ]
     return content_key({"beside untuned": every})
-
-
-def _timed(
-    extracted: ExtractedNetwork, tuned: Dispatched, untuned: Dispatched, context: RunContext
-) -> list[tuple[float, float]]:
-    """Seconds of a run of each, by pairs in drawn order."""
-    random = Random(context.seed)
-    found: list[tuple[float, float]] = []
-    with (
-        _linked(extracted, tuned, context) as one,
-        _linked(extracted, untuned, context) as other,
-    ):
-        end = time.perf_counter() + _SECONDS
-        while len(found) < _PAIRS or time.perf_counter() < end:
-            turns = random.choice(((one, other), (other, one)))
-            seconds = {network: network.time() for network in turns}
-            found.append((seconds[one], seconds[other]))
-    return found
-
-
-def _linked(
-    extracted: ExtractedNetwork, dispatched: Dispatched, context: RunContext
-) -> CompiledNetwork:
-    compiled, _ = link_assembly(extracted, dispatched.assembly, context)
-    compiled.run(random_inputs(extracted.network, context.seed))
-    compiled.benchmark(1, _WARMUP)
-    return compiled

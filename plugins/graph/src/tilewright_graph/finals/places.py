@@ -70,6 +70,8 @@ def find_places(
             continue
         standing, held = dispatched.configs[kernel.key], known.get(kernel.key)
         won = held.won if held is not None and held.config == standing else None
+        if won is not None and _other_layouts(kernel.task, standing, won.over, context):
+            won = None  # a whole network won
         which = kernel.task, standing if won is None else won.over
         if which not in rivals:
             every = _rivals(*which, context, accuracy, direct=direct)
@@ -79,6 +81,12 @@ def find_places(
             found.append((_seconds(*which, context), place))
     found.sort(key=lambda one: -one[0])
     return tuple(place for _, place in found[:kernels])
+
+
+def _other_layouts(task: Task, one: ConfigEntity, other: ConfigEntity, context: RunContext) -> bool:
+    host = context.host
+    valid = host.space(task, context_of(task, context).strategies).is_valid(other)
+    return not valid or host.layouts(task, one) != host.layouts(task, other)
 
 
 def _rivals(

@@ -22,11 +22,11 @@ def keep_winners(
 
     That is what was chosen by the kernels' own times, whatever won over it before.
     """
-    known = context.store.graph_choices(context.device.fingerprint, context.host.revisions)
-    known = {key: one for key, one in known.items() if one.config == dispatched.configs.get(key)}
+    configs = dispatched.configs
+    held = context.store.graph_choices(context.device.fingerprint, context.host.revisions)
+    known = {key: one for key, one in held.items() if one.config == configs.get(key)}
     won = {key: choice.won for key, choice in known.items() if choice.won is not None}
     bounds = {key: choice.bound for key, choice in known.items() if choice.bound is not None}
-    configs = dispatched.configs
     free = [kernel for kernel in extracted.kernels if kernel.key not in dispatched.entered]
     for kernel in free:
         if kernel.key in winners:

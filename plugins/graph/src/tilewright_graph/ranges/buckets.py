@@ -57,22 +57,25 @@ def make_buckets(
     axes   of inputs, by dimension: where it is
 
     Where rows of a dimension meet, and no mask keeps those apart that are not given, each of its
-    sizes has a bucket. Where they meet behind masks, there are more buckets than elsewhere, unless
-    these are too many. Raises UsageError where there are too many in any case.
+    sizes has a bucket. Where they are not independent, there are more buckets than elsewhere,
+    unless these are too many. Raises UsageError where there are too many in any case.
     """
     grid = _Grid(ranges, axes, read, operators)
     met: dict[str, RowsMeetError] = {}
-    finely: set[str] = set()
+    finely, coarsely = set[str](), set[str]()
     while True:
         _check_count(ranges, met)
         padded = [name for name in ranges if name not in met]
         try:
             rows = grid.rows_of(padded, _compiled(ranges, met, finely))
         except _RowsOfOneMeetError as error:
-            met[error.dimension] = error.meeting
+            if error.dimension in finely:  # its coarse buckets were proved
+                coarsely.add(error.dimension)
+            else:
+                met[error.dimension] = error.meeting
             finely.clear()
             continue
-        dependent = {name for name in padded if not grid.is_independent(name)}
+        dependent = {name for name in padded if not grid.is_independent(name)} - coarsely
         if finely == dependent or _count(_compiled(ranges, met, dependent)) > MOST_NETWORKS:
             break
         finely |= dependent

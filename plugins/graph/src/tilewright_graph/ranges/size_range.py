@@ -17,8 +17,8 @@ _PADDING, _FINE_PADDING = 1.25, 1.125
 """The size of a bucket over the least that it serves, at most: what all its rows may cost.
 
 A network over independent rows takes at most as much longer as it has more of them. Kernels that
-leave rows out (see `RunsParts`) take less; others, and other targets, do not. Where rows read one
-another, sizes cannot run as several buckets, and what is computed of a row grows with their number.
+leave rows out (see `RunsParts`) take less; others, and other targets, do not. Where rows are not
+independent, sizes cannot run as several buckets, and work on a row may grow with their number.
 """
 
 

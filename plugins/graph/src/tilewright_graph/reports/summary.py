@@ -125,11 +125,11 @@ def _layouts(graph: Mapping[str, Any]) -> Section:
     predicted, history = graph["predicted_ms"], graph["transforms_history_best"]
     remark = "proved best" if graph["optimal"] else graph["note"]
     gap = "-" if graph["gap"] is None else f"{graph['gap'] * 100:.2f} %"
-    if graph["kept"] == "history best":
-        remark = "history best is faster, and kept"
+    if graph["kept"] != "solver":
+        remark = f"{graph['kept']} is faster, and kept"
     if (beside := graph.get("beside_untuned")) is not None:
         tuned, untuned = (significant_text(beside[f"{one}_ms"]) for one in ("tuned", "untuned"))
-        remark += f"; in turns {tuned} ms, untuned {untuned} ms: {beside['kept']} is kept"
+        remark = "; ".join(filter(None, (remark, f"in turns {tuned} ms, untuned {untuned} ms")))
     own = (significant_text(graph["cost_ms"]), str(graph["transforms"]), gap)
     rows = (
         ("fallback", significant_text(predicted["fallback"]), "-", "-", "-", ""),

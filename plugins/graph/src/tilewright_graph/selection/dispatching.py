@@ -178,15 +178,17 @@ def _by_own_times(
     contexts: Sequence[DispatchContext],
 ) -> Prediction:
     """The prediction of a choice as it was before anything won inside the network."""
-    choices, configs = _choices(found.context), found.configs
-    over = {}
+    context, configs = found.context, found.configs
+    choices, over = _choices(context), {}
     for kernel in extracted.kernels:
         choice = choices.get(kernel.key)
         if choice is not None and choice.won and choice.config == configs[kernel.key]:
-            over[kernel.key] = choice.won.over
+            space = context.host.space(kernel.task, context_of(kernel.task, context).strategies)
+            if space.is_valid(choice.won.over):
+                over[kernel.key] = choice.won.over
     if not over:
         return found.prediction
-    return _dispatched(extracted, found.context, accuracy, contexts, over).prediction
+    return _dispatched(extracted, context, accuracy, contexts, configs | over).prediction
 
 
 def _choices(context: RunContext) -> dict[str, GraphRecord]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from tilewright.strategies.strategy import strategy_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import ErrorBound, GraphRecord, WonInNetwork
+from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_pipeline.context.run_context import RunContext
 
@@ -21,12 +22,18 @@ def keep_choice(
     """Write what differs from the choices that the store holds; all by the kernels' keys.
 
     `won` tells which of the configs won inside the network. Without it, the choice rests on the
-    kernels' own times, and what won over the very config that is chosen now stays.
+    kernels' own times, and what won over the very config that is chosen now stays: of other layouts
+    where all of the choice is what it was, for such win as a whole.
     """
-    device, revisions = context.device, context.host.revisions
+    device, revisions, host = context.device, context.host.revisions, context.host
     known = context.store.graph_choices(device.fingerprint, revisions)
-    records = []
-    for kernel in kernels:
+    every, records = [*kernels], []
+    same = all(_by_own_times(known.get(one.key)) == configs[one.key] for one in every)
+
+    def stays(task: Task, winner: ConfigEntity, over: ConfigEntity) -> bool:
+        return same or host.layouts(task, winner) == host.layouts(task, over)
+
+    for kernel in every:
         config, held = configs[kernel.key], known.get(kernel.key)
         record = GraphRecord(
             kernel.key,
@@ -40,9 +47,21 @@ def keep_choice(
         )
         if held is None or (held.task, held.bound) != (record.task, record.bound):
             records.append(record)
-        elif won is None and held.won is not None and held.won.over == config:
+        elif (
+            won is None
+            and held.won is not None
+            and held.won.over == config
+            and stays(kernel.task, held.config, config)
+        ):
             continue
         elif (held.config, held.won) != (config, record.won):
             records.append(record)
     if records:
         context.store.append(records)
+
+
+def _by_own_times(held: GraphRecord | None) -> ConfigEntity | None:
+    """The config that was chosen before anything won inside the network."""
+    if held is None:
+        return None
+    return held.config if held.won is None else held.won.over

@@ -16,7 +16,7 @@ from tilewright.paths import path_of
 from tilewright_graph.compiled.measured_error import MeasuredError
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.extraction import ExtractedNetwork
-from tilewright_graph.finals.beside_untuned import Beside, beside_untuned
+from tilewright_graph.finals.beside_untuned import Beside, UntunedNetwork
 from tilewright_graph.finals.finals_options import FinalsOptions
 from tilewright_graph.finals.last_word import last_word
 from tilewright_graph.pictures.layout_flow import layout_flow
@@ -90,7 +90,7 @@ class GraphTuneStage:
         if picture is not None:
             self._draw(picture, extracted, choice)
         graph = {"tuner": options.graph_tuner.name, **choice.to_json()}
-        if beside is not None:
+        if beside is not None and beside.pairs:
             graph["beside_untuned"] = beside.to_json()
         report = {"graph": graph, "measurement": measurement}
         if options.finals:
@@ -123,26 +123,28 @@ class GraphTuneStage:
     def _choice(
         self, extracted: ExtractedNetwork, tuner: GraphTuner
     ) -> tuple[GraphChoice, Beside | None]:
+        """The tuner's choice, or the untuned network's configs where these are faster in turns."""
         options, context, measured = self._options, self._context, None
         if options.max_error is not None:
             measured = MeasuredError(extracted, context, options.oracle, options.max_error)
-        choice = tune_graph(extracted, tuner, context, options, measured)
-        beside = beside_untuned(extracted, context, options.accuracy)
-        return (choice, None) if beside is None else (self._with(choice, beside), beside)
-
-    def _with(self, choice: GraphChoice, beside: Beside) -> GraphChoice:
-        """The choice that is left beside an untuned network."""
-        choice = replace(choice, measurement=summed(choice.measurement, beside.measurement))
-        if beside.kept is None:
-            return choice
-        configs = beside.kept.configs
-        return replace(
+            return tune_graph(extracted, tuner, context, options, measured), None
+        untuned = UntunedNetwork.of(extracted, context, options.accuracy)  # of which it may choose
+        choice = tune_graph(extracted, tuner, context, options)
+        if untuned is None:
+            return choice, None
+        choice = replace(choice, measurement=summed(untuned.measurement, choice.measurement))
+        beside, kept = untuned.beside_tuned(), untuned.dispatched
+        if beside is None or not beside.untuned or kept.configs == choice.configs:
+            return choice, beside
+        _log.info("%s: the configs that nobody tuned are faster in turns, and kept", extracted.name)
+        choice = replace(
             choice,
             kept="untuned",
-            configs=configs,
-            transforms=beside.kept.assembly.transforms,
-            precisions=precisions_of(configs.values(), self._context.host),
+            configs=kept.configs,
+            transforms=kept.assembly.transforms,
+            precisions=precisions_of(kept.configs.values(), context.host),
         )
+        return choice, beside
 
     @property
     def _picture(self) -> Path | None:

@@ -37,7 +37,7 @@ from tilewright_tensor.sketches.structure.vectors import is_broadcast
 _FEWEST_ACCUMULATORS = 6
 _MOST_PER_BODY = 128
 _NEAR_BYTES = 32 * 1024
-"""A first-level cache of today's cores."""
+"""The smallest first-level cache of today's cores."""
 _ROWS_PER_COPY = 128
 """How often what is copied for a tile should be read, or the copies cost as much as the work."""
 
@@ -103,7 +103,7 @@ class Tiling(TilingShape):
     def cost(self, schedule: Schedule, values: Values) -> float:
         """A guess for a choice without measurement.
 
-        What a multiply-add loads, idle lanes, how many tiles in turn read the same vectors, what
+        What a multiply-add loads, idle lanes, how many rows in turn read the same vectors, what
         has to be moved first, and what is not fetched ahead. Vectors that come from beyond the
         first-level cache for every tile count twice. By these weights the choices for transformers'
         products were the fastest of those tried, by AVX-512 and AVX2 on x86.
@@ -129,8 +129,8 @@ class Tiling(TilingShape):
         waits = sum(1 for name, v in values.items() if name.endswith(".prefetch") and v == "no")
         moved += foreign_layouts(values)  # neighbours have to move what lies otherwise
         cold = values.get("prefetch_bytes") == 0
-        extras = 0.2 * moved + 0.4 / turns + 0.05 * waits + 0.15 * cold + 0.02 * values["unroll"]
-        return float(waste * (1 + loads) + extras)
+        extras = 0.2 * moved + 2.4 / (rows * turns) + 0.05 * waits + 0.15 * cold
+        return float(waste * (1 + loads) + extras + 0.02 * values["unroll"])
 
     def packable(self, problem: SketchInput, stage: ComputeStage) -> tuple[str, ...]:
         """Activations with the vector axis that may be copied together, by tile or as a whole."""
