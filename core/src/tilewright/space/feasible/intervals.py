@@ -24,7 +24,8 @@ def atoms_of(expression: Expression) -> list[Expression]:
 def compile_bound(expression: Expression, slots: Mapping[int, int]) -> Bound:
     """A function from the atoms' intervals to the expression's.
 
-    An interval from known atoms is one point, or None where the expression divides by zero.
+    An interval from known atoms is one point. Where the expression divides by zero it may be any:
+    such a point is left to `compile_value`.
 
     slots   of the atoms, by identity
     """
