@@ -179,6 +179,16 @@ def test_a_precision_whose_peak_is_unknown_has_no_share_of_another_ones(changed)
     assert "in bfloat16, " not in text
 
 
+def test_it_tells_the_times_in_turns_with_the_untuned_network(changed):
+    told = {"tuned_ms": 2.5, "untuned_ms": 1.25, "pairs": 9, "kept": "untuned"}
+
+    def change(report):
+        report["graph"]["beside_untuned"] = told
+
+    text = changed(change).text
+    assert "as chosen took 2.500 ms, as nobody tuned it 1.250 ms; the untuned one is kept" in text
+
+
 def test_knobs_in_parallel_are_in_the_order_of_their_numbers():
     values = ["auto", "16x1", "2x8", "4x4", "8", "1x32"]
     drawn = parallel(["tile"], [({"tile": value}, "s0", "") for value in values], "knobs")

@@ -122,6 +122,11 @@ class GraphRecord:
     won: WonInNetwork | None = None
     pack: str = ""
 
+    @property
+    def by_own_times(self) -> ConfigEntity:
+        """The config that was chosen before any won inside the network."""
+        return self.config if self.won is None else self.won.over
+
 
 @dataclass(frozen=True, slots=True)
 class BudgetRecord:

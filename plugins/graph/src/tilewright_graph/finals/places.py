@@ -69,10 +69,10 @@ def find_places(
         if number is None or kernel.key in dispatched.entered:
             continue
         standing, held = dispatched.configs[kernel.key], known.get(kernel.key)
-        won = held.won if held is not None and held.config == standing else None
-        if won is not None and _other_layouts(kernel.task, standing, won.over, context):
-            won = None  # a whole network won
-        which = kernel.task, standing if won is None else won.over
+        before = held.by_own_times if held is not None and held.config == standing else standing
+        if before != standing and _other_layouts(kernel.task, standing, before, context):
+            before = standing  # a whole network won
+        which = kernel.task, before
         if which not in rivals:
             every = _rivals(*which, context, accuracy, direct=direct)
             rivals[which] = tuple(islice(every, candidates))

@@ -30,8 +30,9 @@ def keep_winners(
     free = [kernel for kernel in extracted.kernels if kernel.key not in dispatched.entered]
     for kernel in free:
         if kernel.key in winners:
-            before = won.pop(kernel.key, None)
-            over = configs[kernel.key] if before is None else before.over
+            won.pop(kernel.key, None)
+            before = known.get(kernel.key)
+            over = configs[kernel.key] if before is None else before.by_own_times
             configs[kernel.key] = winner = winners[kernel.key]
             if winner != over:
                 won[kernel.key] = WonInNetwork(extracted.name, kernel.name, over)

@@ -184,8 +184,8 @@ def _by_own_times(
         choice = choices.get(kernel.key)
         if choice is not None and choice.won and choice.config == configs[kernel.key]:
             space = context.host.space(kernel.task, context_of(kernel.task, context).strategies)
-            if space.is_valid(choice.won.over):
-                over[kernel.key] = choice.won.over
+            if space.is_valid(choice.by_own_times):
+                over[kernel.key] = choice.by_own_times
     if not over:
         return found.prediction
     return _dispatched(extracted, context, accuracy, contexts, configs | over).prediction

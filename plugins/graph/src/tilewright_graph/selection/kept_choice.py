@@ -28,7 +28,8 @@ def keep_choice(
     device, revisions, host = context.device, context.host.revisions, context.host
     known = context.store.graph_choices(device.fingerprint, revisions)
     every, records = [*kernels], []
-    same = all(_by_own_times(known.get(one.key)) == configs[one.key] for one in every)
+    before = {key: one.by_own_times for key, one in known.items()}
+    same = all(before.get(one.key) == configs[one.key] for one in every)
 
     def stays(task: Task, winner: ConfigEntity, over: ConfigEntity) -> bool:
         return same or host.layouts(task, winner) == host.layouts(task, over)
@@ -58,10 +59,3 @@ def keep_choice(
             records.append(record)
     if records:
         context.store.append(records)
-
-
-def _by_own_times(held: GraphRecord | None) -> ConfigEntity | None:
-    """The config that was chosen before anything won inside the network."""
-    if held is None:
-        return None
-    return held.config if held.won is None else held.won.over
