@@ -14,4 +14,5 @@ def phase(timings: dict[str, float], name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        timings[name] = timings.get(name, 0.0) + time.perf_counter() - started
+        seconds = timings.get(name, 0.0) + time.perf_counter() - started
+        timings[name] = round(seconds, 6)  # further digits are noise in a record

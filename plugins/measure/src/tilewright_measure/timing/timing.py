@@ -15,6 +15,7 @@ _FEWEST_SAMPLES = 3
 _AVERAGING_SECONDS = 0.01  # of a sample: what disturbs it for a millisecond changes it little
 _AT_ONCE = 4 / 3  # twice as slow as the best with racing 1.5: no noise makes a call and a sample so
 _MOST_CALLS = 1 << 20
+_DIGITS = 12  # what a quotient has beyond is noise, and most of a record's bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def take_samples(
                 _MOST_CALLS, max(math.ceil(1.05 * number * shortest / seconds), number + 1)
             )
             continue
-        samples.append(checked_seconds(seconds / number))
+        samples.append(round(checked_seconds(seconds / number), _DIGITS))
         ample = len(samples) > 1 and number * sum(samples) >= plenty
         telling = ample or len(samples) >= _FEWEST_SAMPLES
         fastest = min(samples) if telling else min(first_seconds, *samples) / _AT_ONCE
