@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from math import prod
 
 import pytest
 from answers import host, task_of, tolerance, x86_error
@@ -97,3 +98,13 @@ def test_two_threads_agree_with_the_reference() -> None:
             host().space(task, "derived.x86/*").sample(random.Random(1), 6, balanced=True)
         ):
             assert x86_error(task, config) <= tolerance(task), config.text
+
+
+def test_padded_copies_for_a_tile_fit_into_the_cache() -> None:
+    task = task_of("conv2d(1x64x128x128, 3x64x5x5, padding=2)", "x86:isa=avx512,threads=1")
+    sampled = host().space(task, "derived.x86/fused-2").sample(random.Random(0), 200)
+    copied = [config for config in sampled if config["pad.at"] == "tile"]
+    assert copied
+    for config in copied:
+        rows, columns = (prod(config[f"tile_o{axis}"][1:]) for axis in "hw")
+        assert 4 * 64 * (rows + 4) * (columns + 4) <= 512 * 1024

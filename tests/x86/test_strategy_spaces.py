@@ -151,6 +151,23 @@ def test_groups_that_fill_no_vectors_of_256_bits_are_advised_pixels(filters, str
 
 
 @pytest.mark.parametrize(
+    ("isa", "filters", "strategy"),
+    [
+        ("avx512", 4, "derived"),
+        ("avx512", 5, "conv2d_transpose"),
+        ("avx2", 2, "derived"),
+        ("avx2", 3, "conv2d_transpose"),
+    ],
+)
+def test_few_filters_of_transposed_convolutions_are_advised_vectors_of_pixels(
+    isa: str, filters: int, strategy: str
+) -> None:
+    up = task(f"conv2d_transpose(1x16x64x64, {filters}x16x4x4, strides=2, padding=1)", isa)
+    advised = next(fallback_configs(up, host().space(up), host()))
+    assert advised.strategy.partition(".")[0] == strategy
+
+
+@pytest.mark.parametrize(
     ("width", "isa", "pixels"),
     [(14, "avx512", 14), (14, "avx2", 7), (56, "avx2", 8), (13, "avx2", 13), (22, "avx2", 11)],
 )

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar, Self
 
-from tilewright.space.feasible.constraint import Expression, Knob
+from tilewright.space.feasible.constraint import Expression, Knob, as_expression
 from tilewright.space.knobs import Knobs
+from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.expressions.tensor import Axis, Tensor
 from tilewright_tensor.layouts.layout import Layout
@@ -73,7 +74,8 @@ class Tiling(TilingShape):
         for name in self.packable(problem, stage):
             self._declare_pack(problem, stage, name, knobs)
         for name in self.producers:
-            knobs.define_knob(f"{name}.at", self.places)
+            apart = knobs.define_knob(f"{name}.at", self.places) != "tile"
+            knobs.constrain(apart | (self._held(stage, name) <= problem.limits.cache_bytes))
         if any(name in problem.constants for name in _names(stage)):
             knobs.define_knob("prefetch_bytes", [0, 2048, 4096])
         for name, row in self.streamed(problem, stage).items():
@@ -223,21 +225,27 @@ class Tiling(TilingShape):
     ) -> None:
         """A copy for every outer tile fits in the cache and is read often enough."""
         (read, *_) = (one for one in reads(stage) if one.tensor.name == name)
-        held: Expression | int = ITEM_BYTES[read.tensor.dtype]
-        for one, extent in zip(read.indices, read.tensor.shape, strict=True):
-            axes = [a for a in stage.axes if a.var in one.variables() and a.extent > 1]
-            held = held * (Knob(tile_knob(axes[0].name)).product(1) if len(axes) == 1 else extent)
         again = [a for a in stage.axes if a.extent > 1 and is_broadcast(stage, name, a.var)]
         often = prod(axis.extent for axis in again)
         # rows far apart, read from beyond the cache again and again: never as good as a copy
         far = _bytes(read.tensor) > problem.limits.cache_bytes
         where = ["tile", "root"] if far and often >= _ROWS_PER_COPY else ["no", "tile", "root"]
         apart = knobs.define_knob(f"{name}.pack", where) != "tile"
-        if not isinstance(held, int):
-            knobs.constrain(apart | (held <= problem.limits.cache_bytes))
+        knobs.constrain(apart | (self._held(stage, name) <= problem.limits.cache_bytes))
         if again:
             rows = product([Knob(tile_knob(axis.name)).product(1) for axis in again])
             knobs.constrain(apart | (rows >= min(_ROWS_PER_COPY, often)))
+
+    def _held(self, stage: ComputeStage, name: str) -> Expression:
+        """Bytes of an operand that an outer tile reads."""
+        (read, *_) = (one for one in reads(stage) if one.tensor.name == name)
+        wide = [axis for axis in stage.axes if axis.extent > 1]
+        tiles = {axis.var: Knob(tile_knob(axis.name)).product(1) for axis in wide}
+        sums = {axis.var: axis.extent for axis in stage.reduce_axes}
+        held = as_expression(ITEM_BYTES[read.tensor.dtype])
+        for one, extent in zip(read.indices, read.tensor.shape, strict=True):
+            held = held * _span(one, {**tiles, **sums}, extent)
+        return held
 
     def _blocked_axis(self, stage: ComputeStage) -> str | None:
         """The reduce axis that runs over the channels of an image, where that may be in blocks."""
@@ -280,6 +288,22 @@ class Tiling(TilingShape):
 def _names(stage: ComputeStage) -> tuple[str, ...]:
     """Names of what the stage reads."""
     return tuple(dict.fromkeys(read.tensor.name for read in reads(stage)))
+
+
+def _span(index: Affine, sizes: Mapping[Var, Expression | int], extent: int) -> Expression | int:
+    """How many values an index of a tensor takes where its variables take so many, else 1."""
+    known = [
+        (sizes[atom], abs(by))
+        for atom, by in index.terms
+        if isinstance(atom, Var) and atom in sizes
+    ]
+    if all(isinstance(size, int) for size, _ in known):
+        return extent
+    if not all(isinstance(atom, Var) for atom, _ in index.terms):
+        return extent
+    if len(known) == 1 and known[0][1] == 1:
+        return known[0][0]
+    return sum((by * (size - 1) for size, by in known), start=as_expression(1))
 
 
 def _bytes(tensor: Tensor) -> int:

@@ -68,8 +68,15 @@ class Conv2dTranspose(ScheduledImplementation):
         knobs.constrain(columns * vectors >= self._fewest_sums(task))
         return [knobs.alternative()]
 
-    def fallback(self, task: Task) -> ConfigEntity:
-        """The tile with most sums of two vectors of filters, of any number where those are few."""
+    def fallback(self, task: Task) -> ConfigEntity | None:
+        """The tile with most sums of two vectors of filters, of any number where those are few.
+
+        None, which leaves it to derived schedules, where filters fill a quarter of the lanes at
+        most: with vectors of pixels a network is faster, though its layout has to be changed.
+        """
+        filters, _, _ = group_of(task)
+        if task.workload.attributes["groups"] == 1 and 4 * filters <= lanes(task):
+            return None
         fewest = self._fewest_sums(task)
         columns, vectors = max(
             (tile for tile in self._tiles(task) if tile[0] * tile[1] >= fewest),
