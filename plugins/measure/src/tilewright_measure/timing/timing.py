@@ -47,7 +47,7 @@ def take_samples(
     three, and so on. Raises RefusedError (`invalid_result`) for a time that cannot be.
     """
     if first_seconds > untimed_seconds:
-        return Samples([checked_seconds(first_seconds)], lost=True)
+        return Samples([round(checked_seconds(first_seconds), _DIGITS)], lost=True)
     shortest = conditions.min_repeat_ms / 1e3
     plenty = conditions.repeat * max(_AVERAGING_SECONDS, 10 * shortest)
     number = conditions.number

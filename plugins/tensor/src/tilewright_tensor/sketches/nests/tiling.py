@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 
 from tilewright.space.feasible.constraint import Expression, Knob, as_expression
 from tilewright.space.knobs import Knobs
-from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.affine import Affine, Atom, FloorDiv, Var
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.expressions.tensor import Axis, Tensor
 from tilewright_tensor.layouts.layout import Layout
@@ -291,19 +291,28 @@ def _names(stage: ComputeStage) -> tuple[str, ...]:
 
 
 def _span(index: Affine, sizes: Mapping[Var, Expression | int], extent: int) -> Expression | int:
-    """How many values an index of a tensor takes where its variables take so many, else 1."""
-    known = [
-        (sizes[atom], abs(by))
-        for atom, by in index.terms
-        if isinstance(atom, Var) and atom in sizes
-    ]
-    if all(isinstance(size, int) for size, _ in known):
-        return extent
-    if not all(isinstance(atom, Var) for atom, _ in index.terms):
+    """How many values an index of a tensor takes where its variables take so many, else 1.
+
+    All of the extent where that depends on no tile, or is no sum of variables and quotients of one.
+    """
+    counts = [(_count(atom, sizes), abs(by)) for atom, by in index.terms]
+    known = [(count, by) for count, by in counts if count is not None]
+    if len(known) < len(counts) or not any(isinstance(count, Expression) for count, _ in known):
         return extent
     if len(known) == 1 and known[0][1] == 1:
         return known[0][0]
-    return sum((by * (size - 1) for size, by in known), start=as_expression(1))
+    return sum((by * (count - 1) for count, by in known), start=as_expression(1))
+
+
+def _count(atom: Atom, sizes: Mapping[Var, Expression | int]) -> Expression | int | None:
+    """How many values a part of an index takes, None where nobody says."""
+    if isinstance(atom, Var):
+        return sizes.get(atom, 1)
+    if isinstance(atom, FloorDiv) and len(atom.value.terms) == 1:
+        ((inside, by),) = atom.value.terms
+        if isinstance(inside, Var) and by == 1:  # a group, or an operand's share of a batch
+            return (sizes.get(inside, 1) + (atom.divisor - 1)) // atom.divisor
+    return None
 
 
 def _bytes(tensor: Tensor) -> int:
