@@ -42,9 +42,9 @@ def test_a_builder_builds_what_the_device_measures(fleet, pair, drive):
     has_builder(bench)
     before = built(fleet)
     for number in range(3):
-        (future,) = bench.start("right", time=1e-3 * (2 + number))
+        (future,) = bench.start("right", time=(2 + number) / 1e3)
         result = future.result(120)
-        assert result.seconds == 1e-3 * (2 + number)
+        assert result.seconds == (2 + number) / 1e3
         assert result.device.startswith("fake@")
         assert result.timings["lower"] > 0
     until(lambda: built(fleet) >= before + 3, "count of what was built")
@@ -122,12 +122,12 @@ def test_builders_that_come_and_are_killed_lose_nothing(fleet, pair, drive):
     _, builder = pair
     batches = []
     for number in range(12):
-        batches.append(bench.start("right", "right", time=1e-3 * (1 + number)))
+        batches.append(bench.start("right", "right", time=(1 + number) / 1e3))
         if number in (4, 8):
             builder.end(signal.SIGKILL)
             builder = fleet.builder(core=1)
     found = [[future.result(120).seconds for future in batch] for batch in batches]
-    assert found == [[1e-3 * (1 + number)] * 2 for number in range(12)]
+    assert found == [[(1 + number) / 1e3] * 2 for number in range(12)]
 
 
 def test_a_builder_that_comes_late_joins(fleet, drive):

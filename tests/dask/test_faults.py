@@ -54,7 +54,7 @@ def test_d32_what_a_killed_worker_was_measuring_is_measured_elsewhere(fleet, dri
     bench = drive()
     has_devices(bench, 2)
     other.process.send_signal(signal.SIGSTOP)  # until two batches are with each
-    batches = [bench.start("right", "hang_once", time=1e-3 * (1 + number)) for number in range(4)]
+    batches = [bench.start("right", "hang_once", time=(1 + number) / 1e3) for number in range(4)]
     other.process.send_signal(signal.SIGCONT)
     until(told.exists, "candidate that hangs")
     killed.end(signal.SIGKILL)
@@ -141,7 +141,7 @@ def test_a_run_that_is_closed_leaves_others_as_they_are(fleet, drive, living_in)
     one, other = drive(timeout_seconds=60), drive()
     held = one.start(SLOW)
     in_use(fleet, living_in, worker)
-    waiting = [other.start("right", time=1e-3 * (1 + number)) for number in range(3)]
+    waiting = [other.start("right", time=(1 + number) / 1e3) for number in range(3)]
     one.runner.close()
     assert results_of([held])[0].failure.kind is FailureKind.CANCELLED
     assert [result.seconds for result in results_of(waiting)] == [1e-3, 2e-3, 3e-3]
@@ -215,7 +215,7 @@ def test_random_kills_lose_nothing_and_count_nothing_twice(fleet, seed):
     bench = FleetBench(fleet, wait_seconds=60)
     batches = []
     for number in range(12):
-        batches.append(bench.start("right", "right", time=1e-3 * (1 + number)))
+        batches.append(bench.start("right", "right", time=(1 + number) / 1e3))
         time.sleep(chance.random() * 0.2)
         if number in (4, 8):
             workers.pop(chance.randrange(len(workers))).end(signal.SIGKILL)
@@ -225,5 +225,5 @@ def test_random_kills_lose_nothing_and_count_nothing_twice(fleet, seed):
     for number, pair in enumerate(zip(results[::2], results[1::2], strict=True)):
         kinds = {result.failure and result.failure.kind for result in pair}
         assert kinds <= {None, FailureKind.DEVICE_LOST}
-        assert {result.seconds for result in pair} <= {None, 1e-3 * (1 + number)}
+        assert {result.seconds for result in pair} <= {None, (1 + number) / 1e3}
     assert sum(result.failure is None for result in results) >= 16
