@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
 from fleet_bench import has_devices, until
@@ -19,6 +20,7 @@ from tilewright.vocabulary.measure import (
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
+from tilewright_dask import fleet_log
 from tilewright_dask.driver.batch import Batch, Candidate
 from tilewright_dask.driver.seat import Seat
 from tilewright_dask.worker.drift import Drift
@@ -215,3 +217,12 @@ def test_a_device_that_is_slower_than_its_fellows_measures_nothing_until_it_is_a
     assert set(bench.runner.device_faults()[slow]) == {"drift"}
     speed(0.001)
     until(lambda: slow in devices(), "return of the device")
+
+
+def test_what_a_device_did_is_told_in_the_order_of_time(monkeypatch):
+    clock = iter([0.0, 2.0, 2.1])
+    monkeypatch.setattr(fleet_log, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    log = fleet_log.FleetLog()
+    log.note_use("one", {"seconds": 0.5})
+    log.note_use("one", {"seconds": 1.0})  # its answer was late
+    assert [use.start for use in log.uses["one"]] == pytest.approx([1.1, 1.5])

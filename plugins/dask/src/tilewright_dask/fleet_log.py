@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from operator import itemgetter
 from statistics import median
 from typing import Any
 
@@ -33,8 +34,11 @@ class FleetLog:
 
     @property
     def uses(self) -> dict[str, list[DeviceUse]]:
-        """By the names of devices, batch by batch."""
-        known = {name: [*uses] for name, uses in [*self._uses.items()]}
+        """By the names of devices, batch by batch, in the order of time.
+
+        An answer that is late is noted late, so that its batch seems to begin later.
+        """
+        known = {name: sorted(uses, key=itemgetter(0)) for name, uses in [*self._uses.items()]}
         times = [took for uses in known.values() for _, _, took in uses if took]
         usual = median(times) if times else 1.0
         return {
