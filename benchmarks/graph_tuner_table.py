@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from networks import Bench, Row, read, saved
+import result_data
+from networks import Bench, Row, read
 from saving import add_save_options, save
 
 from tilewright.host.plugin_host import PluginHost
@@ -92,6 +93,29 @@ def show(rows: Sequence[Row]) -> None:
         print(f"| {' | '.join(map(str, cells))} |", flush=True)
 
 
+def saved(rows: Sequence[Row]) -> list[result_data.Row]:
+    """Each choice beside history's of the same network and threads."""
+    history = {(row.network, row.threads): row for row in rows if row.configs == "history"}
+    return [
+        result_data.Row(
+            case=f"{row.network}, threads={row.threads}, {row.configs}",
+            ours=row.measured_ms,
+            peer=alone.measured_ms,
+            speedup=row.speedup,
+            details={
+                "predicted ms": row.predicted_ms,
+                "transforms": row.transforms,
+                "history's transforms": alone.transforms,
+                "tuning s": alone.tuning_s,
+                "measuring s": row.measuring_s,
+                "solving s": row.solver_s,
+            },
+        )
+        for row in rows
+        if (alone := history[row.network, row.threads]) is not row
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--networks", default=",".join(NETWORKS))
@@ -115,7 +139,7 @@ def main() -> None:
     ]
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1), "utf-8")
-    save(options, "networks", saved(rows))
+    save(options, "rfc_table", saved(rows))
 
 
 if __name__ == "__main__":

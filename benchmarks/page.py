@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 
 from chart import Mark, chart
 from questions import SECTIONS, Question
@@ -38,10 +38,12 @@ _INTRODUCTION = """\
 
 `uv run python benchmarks/page.py` makes this page of the figures in `results/`, which
 benchmarks write with `--save`. Float32; medians, ours and a peer's in turns in one run. Where there
-were several runs or cases: their median (the least to the most); **bold** reaches the goal. Of each
-state that a machine was in, the newest day is shown. Starved machines, of which the host takes a
-third of the time or more, stay in the data, and so do trees that are no longer. What was tried and
-not taken is told in [docs/decisions](../docs/decisions/README.md).
+were several runs or cases: their median, the geometric mean where several cases are compared (the
+least to the most); **bold** reaches the goal. Of each state that a machine was in, the newest day
+is shown. Starved machines, of which the host takes a third of the time or more, stay in the data,
+and so do trees that are no longer. What was tried and not taken is told in
+[docs/decisions](../docs/decisions/README.md); what the cost model gives that is trained before a
+run, in [models](models/README.md).
 """
 
 
@@ -126,6 +128,7 @@ def shown(question: Question, files: Sequence[ResultFile], most: int) -> list[Sh
         if mine:
             newest = max(entry.date for entry in mine)
             found.append((newest, [_newest(file, mine, state) for state in states]))
+    most = len(found) if question.everywhere else most
     kept = sorted(found, key=lambda each: each[0], reverse=True)[:most]
     return [one for each in found if each in kept for one in each[1]]
 
@@ -169,14 +172,14 @@ def table(question: Question, found: Sequence[Shown]) -> Iterator[str]:
         if question.by_case:
             for case in dict.fromkeys(row.case for _, row in each.rows()):
                 rows = [(entry, row) for entry, row in each.rows() if row.case == case]
-                yield line(f"{question.title}, {case}", each.place(), rows, question.unit)
+                yield line(f"{question.title}, {case}", each.place(), rows, question)
         else:
             # Where some cases have a goal, the others are there to compare with.
             rows = [pair for pair in each.rows() if pair[1].goal is not None] or [*each.rows()]
-            yield line(question.title, each.place(), rows, question.unit)
+            yield line(question.title, each.place(), rows, question)
 
 
-def line(what: str, place: str, rows: Sequence[tuple[Entry, Row]], unit: str) -> str:
+def line(what: str, place: str, rows: Sequence[tuple[Entry, Row]], question: Question) -> str:
     """A line of a table: one case in one or more runs, or several cases together."""
     compared = rows[0][0].peer is not None
     one_case = len({row.case for _, row in rows}) == 1
@@ -184,23 +187,26 @@ def line(what: str, place: str, rows: Sequence[tuple[Entry, Row]], unit: str) ->
     judged = [reached for entry, row in rows if (reached := entry.reached(row)) is not None]
     goals = {row.goal for _, row in rows if row.goal is not None}
     fewer = not compared and rows[0][0].better == "less"
+    middle = geometric_mean if compared and not one_case else median
+    aimed = {question.mean_goal} if question.mean_goal and not one_case else goals
     bold = (
         len(judged) > 0
-        and len(goals) == 1
-        and (median(figures) - min(goals)) * (-1 if fewer else 1) >= 0
+        and len(aimed) == 1
+        and (middle(figures) - min(aimed)) * (-1 if fewer else 1) >= 0
     )
-    told = spread(figures, ratio if compared else number, bold) if figures else ""
+    told = spread(figures, middle, ratio if compared else number, bold) if figures else ""
     ours = [row.ours for _, row in rows if row.ours is not None] if one_case else []
     peers = [row.peer for _, row in rows if row.peer is not None] if one_case else []
+    goal = number(*goals) if len(goals) == 1 else "by case" if goals else ""
     cells = (
         what,
         place,
-        with_unit(number(median(ours)) if ours else "", unit)
+        with_unit(number(median(ours)) if ours else "", question.unit)
         if compared
-        else with_unit(told, unit),
-        with_unit(number(median(peers)) if peers else "", unit),
+        else with_unit(told, question.unit),
+        with_unit(number(median(peers)) if peers else "", question.unit),
         told if compared else "",
-        number(*goals) if len(goals) == 1 else "by case" if goals else "",
+        goal if aimed is goals else f"{goal}, mean {question.mean_goal:.3g}",
         {0: "", 1: "yes" if all(judged) else "no"}.get(
             len(judged), f"{sum(judged)} of {len(judged)}"
         ),
@@ -208,11 +214,16 @@ def line(what: str, place: str, rows: Sequence[tuple[Entry, Row]], unit: str) ->
     return f"| {' | '.join(cells)} |"
 
 
-def spread(values: Sequence[float], form: Callable[[float], str], bold: bool) -> str:
-    """The median and, of several, the least and the most."""
-    middle, least, most = form(median(values)), form(min(values)), form(max(values))
-    middle = f"**{middle}**" if bold else middle
-    return f"{middle} ({least} to {most})" if least != most else middle
+def spread(
+    values: Sequence[float],
+    middle: Callable[[Sequence[float]], float],
+    form: Callable[[float], str],
+    bold: bool,
+) -> str:
+    """The one in the middle and, of several, the least and the most."""
+    told, least, most = form(middle(values)), form(min(values)), form(max(values))
+    told = f"**{told}**" if bold else told
+    return f"{told} ({least} to {most})" if least != most else told
 
 
 def number(value: float) -> str:

@@ -80,6 +80,12 @@ def compared(
         print(f"geometric mean, {threads} threads: {geometric_mean(ratios):.3f}", flush=True)
 
 
+def prediction(row: Row) -> Row:
+    """By what share the sum of the kernels' recorded times is off the network's, in percent."""
+    kernels = row.details["sum of kernels ms"]
+    return Row(case=row.case, ours=abs(kernels / row.ours - 1) * 100)
+
+
 def add_compare_options(parser: argparse.ArgumentParser, tune: str, folder: str) -> None:
     """What `compared` reads, and whether its rows are saved."""
     parser.add_argument("--threads", default="1,2")
@@ -100,6 +106,8 @@ def main() -> None:
     }
     rows = list(compared(models, options, options.precision))
     save(options, QUESTIONS[options.precision], rows, packages=["openvino", "onnxruntime"])
+    if options.precision == "float32":
+        save(options, "float32_prediction", list(map(prediction, rows)))
 
 
 if __name__ == "__main__":

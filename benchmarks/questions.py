@@ -12,10 +12,12 @@ from tilewright.errors import UsageError
 class Question:
     """One thing that is measured.
 
-    name     of it in the data
-    title    of it in a table
-    goal     of the speedup where there is a peer, else of our figure
-    by_case  a table row for each case, else one that tells their spread
+    name        of it in the data
+    title       of it in a table
+    goal        of the speedup where there is a peer, else of our figure
+    by_case     a table row for each case, else one that tells their spread
+    mean_goal   of the geometric mean of the cases' speedups, beside the goal of each
+    everywhere  shown of every machine, not of those alone where it was measured last
     """
 
     name: str
@@ -25,6 +27,8 @@ class Question:
     peer: str | None = None
     goal: float | None = None
     by_case: bool = False
+    mean_goal: float | None = None
+    everywhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,9 +59,37 @@ SECTIONS = (
         "Exported by PyTorch with random weights, two threads (`exported_networks.py`): 20 s of "
         "tuning each, and untuned. ResNet-18 is made in Python, one thread, a minute from nothing "
         "(`resnet18.py`); goal: 85 % of the FMA peak over the whole network. Nine networks of the "
-        "ONNX zoo beside the faster of ONNX Runtime and OpenVINO (`precision.py`).",
+        "ONNX zoo beside the faster of ONNX Runtime and OpenVINO (`precision.py`), with what the "
+        "kernels' recorded times sum up to; so ResNet-18 of several images (`batches.py`).",
         (
-            Question("float32", "nine networks", "ms", "less", "the faster peer", 1.4),
+            Question(
+                "float32",
+                "nine networks",
+                "ms",
+                "less",
+                "the faster peer",
+                1.0,
+                mean_goal=1.4,
+                everywhere=True,
+            ),
+            Question(
+                "float32_prediction",
+                "their predictions are off by",
+                "%",
+                "less",
+                None,
+                10.0,
+                everywhere=True,
+            ),
+            Question("batches", "ResNet-18, 2 to 8 images", "ms", "less", "the faster peer", 1.0),
+            Question(
+                "batches_untuned",
+                "ResNet-18, 2 to 8 images, untuned",
+                "ms",
+                "less",
+                "the faster peer",
+                1.0,
+            ),
             Question("exported_networks", "exported, tuned", "ms", "less", "ONNX Runtime", 1.0),
             Question("exported_untuned", "exported, untuned", "ms", "less", "ONNX Runtime", 1.0),
             Question("exported_more", "further ones, tuned", "ms", "less", "ONNX Runtime", 1.0),
@@ -75,7 +107,7 @@ SECTIONS = (
         "processor has it (`precision.py`). The encoder is as of BERT-base: 12 layers, 128 tokens "
         "(`encoder.py`).",
         (
-            Question("precision", "in bfloat16", "ms", "less", "OpenVINO", 1.1),
+            Question("precision", "in bfloat16", "ms", "less", "OpenVINO", 1.1, everywhere=True),
             Question("encoder", "encoder in bfloat16", "ms", "less", "OpenVINO", 1.0),
         ),
     ),
@@ -183,6 +215,7 @@ SECTIONS = (
             Question("graph_tuners", "`pbqp` above the optimum", "%", "less"),
             Question("graph_tuners_time", "`exact`, `pbqp`, `dp`", "s", "less"),
             Question("networks", "networks", "ms", "less", "history best", 1.0),
+            Question("rfc_table", "the RFC's five networks", "ms", "less", "history best"),
             Question("finals", "after the last word", "ms", "less", "the network of before", 1.0),
         ),
         (("networks", "Layouts chosen over the whole graph, or for every kernel alone"),),

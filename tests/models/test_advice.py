@@ -14,7 +14,7 @@ from tilewright import PluginHost, hookimpl
 from tilewright.errors import UsageError
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
-from tilewright_models import cost_model
+from tilewright_models import installed
 from tilewright_models.advisor import advise
 from tilewright_models.cost_model import CostModel
 from tilewright_pipeline.dispatch import unmeasured
@@ -152,7 +152,7 @@ def test_of_equal_configs_the_most_similar_workload_is_named(advice, model):
 def packaged(model, packed, monkeypatch):
     """The toy's model in place of the one that is installed."""
     read = CostModel.read(packed({**model, "machines": [machine("toy0")]}), "file")
-    monkeypatch.setattr(cost_model, "packaged_model", lambda: read)
+    monkeypatch.setattr(installed, "model_for", lambda machine, host: read)
 
 
 def test_explain_says_what_the_choice_rests_on(packaged, call):

@@ -22,7 +22,7 @@ from tilewright_pipeline.run.run_report import SCHEMA_FILE
 from tilewright_records.encoding import record_json
 from tilewright_records.line import seal
 from tilewright_records.packs.manifest import MANIFEST
-from tilewright_records.packs.record_pack import RECORDS
+from tilewright_records.packs.record_pack import MODEL, RECORDS
 from tilewright_records.store.store import JsonlRecordStore
 
 pytestmark = pytest.mark.needs("cli", "pipeline")
@@ -257,3 +257,22 @@ def test_a_package_that_cannot_be_written_is_refused(pipeline_file, toy, capsys,
     assert run(["records", "pack", str(OWN), *arguments]) == 2
     assert said in capsys.readouterr().err
     assert not Path("tilewright-records-theirs").exists()
+
+
+def test_a_cost_model_goes_with_the_records_and_what_is_none_is_refused(package, toy, capsys):
+    records, model = Path("again.jsonl"), Path("model.json.gz")
+    records.write_bytes(file_of(next((package / "src").iterdir())))
+    data = {"format": 2, "features": 2, "machines": [], "members": []}
+    model.write_bytes(gzip.compress(json.dumps(data).encode()))
+    pack("led", toy, "--model", str(model), file=records)
+    (inside,) = Path("tilewright-records-led/src").iterdir()
+    assert (inside / MODEL).read_bytes() == model.read_bytes()
+    said = json.loads((inside / MANIFEST).read_text())["model"]
+    assert said == hashlib.sha256(model.read_bytes()).hexdigest()
+    assert f"a cost model of {model.stat().st_size} bytes, CC0-1.0" in capsys.readouterr().out
+    for wrong in ({}, [1]):
+        model.write_bytes(gzip.compress(json.dumps(wrong).encode()))
+        arguments = ["--name", "other", "--licence", "CC0-1.0", "--plugin", str(toy)]
+        assert run(["records", "pack", str(records), *arguments, "--model", str(model)]) == 2
+        assert "model.json.gz: no cost model" in capsys.readouterr().err
+    assert not Path("tilewright-records-other").exists()

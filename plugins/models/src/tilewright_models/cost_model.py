@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tilewright.errors import UsageError
-from tilewright.reading import read_file
 from tilewright.vocabulary.target import Target
 from tilewright_models.columns import VERSION
 from tilewright_models.examples import Examples
@@ -119,13 +116,6 @@ class CostModel:
             {machine: Examples(some, where) for machine, some in of_machine.items()},
             tuple(Trees.read(member, len(columns)) for member in members),
         )
-
-
-@cache
-def packaged_model() -> CostModel:
-    """The model of this distribution."""
-    file = Path(__file__).with_name("data") / "model.json.gz"
-    return CostModel.read(read_file(file), str(file))
 
 
 def _machine(data: Mapping[str, Any]) -> Machine:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 @hookimpl
 def tilewright_advise(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:
     from tilewright_models.advisor import advise
-    from tilewright_models.cost_model import packaged_model
+    from tilewright_models.cost_model import Machine
+    from tilewright_models.installed import model_for
 
-    return advise(asked, host, packaged_model())
+    return advise(asked, host, model_for(Machine.of(asked.device, asked.task.target), host))

@@ -16,6 +16,7 @@ from tilewright.vocabulary.device import Device
 
 VERSION = 1
 MANIFEST = "manifest.json"
+_SHA256 = "^[0-9a-f]{64}$"
 _REMEDY = "install a pack that this release reads, or make it anew: tilewright records pack"
 
 
@@ -42,6 +43,7 @@ class PackManifest(Options):
     """Licence, machines, versions, size and hash of a pack.
 
     sha256    of the file of records, as it lies there
+    model     the same of its cost model's file, where it has one
     versions  of the distributions that made it, by name
     """
 
@@ -50,7 +52,8 @@ class PackManifest(Options):
     licence: str = Field(min_length=1)
     records: int = Field(ge=0)
     tasks: int = Field(ge=0)
-    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    sha256: str = Field(pattern=_SHA256)
+    model: str | None = Field(None, pattern=_SHA256)
     devices: tuple[PackedDevice, ...]
     versions: Mapping[str, str]
 

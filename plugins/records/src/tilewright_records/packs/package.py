@@ -9,19 +9,24 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeAlias
 
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError
+from tilewright.json_object import BadLineError, parse_object
+from tilewright.reading import read_file
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.record import AnyRecord, BudgetRecord, GraphRecord, Record
 from tilewright_records.encoding import record_json
 from tilewright_records.line import seal
 from tilewright_records.packs.manifest import MANIFEST, VERSION, PackedDevice, PackManifest
-from tilewright_records.packs.record_pack import RECORDS
+from tilewright_records.packs.record_pack import MODEL, RECORDS
+from tilewright_records.recording import content_of
 
 _Packed: TypeAlias = Record | GraphRecord
 
+_MODEL = "name a .json.gz that benchmarks/models/train.py --save wrote"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+() -]*")
 
@@ -92,7 +97,10 @@ class PackText:
 
 
 def package_files(
-    records: Iterable[AnyRecord], devices: Iterable[Device], text: PackText
+    records: Iterable[AnyRecord],
+    devices: Iterable[Device],
+    text: PackText,
+    model: bytes | None = None,
 ) -> dict[str, bytes]:
     """The package's files by their path in its folder; equal records make equal bytes.
 
@@ -101,6 +109,7 @@ def package_files(
     the texts of failures, which may have paths in them.
 
     devices   described in the manifest where they made any of the records
+    model     a cost model's file to go with them
     """
     kept = [_shared(record, n) for n, record in enumerate(_packable(records))]
     if not kept:
@@ -113,6 +122,7 @@ def package_files(
         records=len(kept),
         tasks=len({record.task.key for record in kept}),
         sha256=hashlib.sha256(data).hexdigest(),
+        model=None if model is None else hashlib.sha256(model).hexdigest(),
         devices=_devices(kept, devices),
         versions=text.versions,
     )
@@ -132,7 +142,22 @@ def package_files(
         f"{inside}/plugin.py": _PLUGIN.format(**words).encode(),
         f"{inside}/{MANIFEST}": said.encode(),
         f"{inside}/{RECORDS}": data,
+        **({} if model is None else {f"{inside}/{MODEL}": model}),
     }
+
+
+def packable_model(path: Path) -> bytes:
+    """The file of a cost model, which only tilewright-models can read as a whole.
+
+    Raises UsageError for what cannot be one.
+    """
+    try:
+        members = parse_object(content_of(path)).keys()
+    except BadLineError as error:
+        raise UsageError(f"no cost model: {error}", where=str(path), remedy=_MODEL) from None
+    if not {"format", "features", "machines", "members"} <= members:
+        raise UsageError("no cost model", where=str(path), remedy=_MODEL)
+    return read_file(path)
 
 
 def _packable(records: Iterable[AnyRecord]) -> Iterator[_Packed]:

@@ -1,4 +1,4 @@
-"""A pack that is installed: records of others, checked against their hash."""
+"""A pack that is installed: records of others, and their cost model, checked against hashes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tilewright_records.packs.manifest import PackManifest, read_manifest
 from tilewright_records.recording import content_of
 
 RECORDS = "records.jsonl.gz"
+MODEL = "model.json.gz"
 _REMEDY = "install it again"
 
 
@@ -39,23 +40,36 @@ class RecordPack:
         `MAX_BYTES` when unpacked.
         """
         path = self.folder / RECORDS
-        try:
-            with open_file(path) as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise UsageError(
-                f"cannot read the records: {error.strerror or error}",
-                where=str(path),
-                remedy=_REMEDY,
-            ) from None
-        if found != self.manifest.sha256:
-            raise UsageError(
-                f"the records are not those of the manifest: SHA-256 {found}, expected "
-                f"{self.manifest.sha256}",
-                where=str(path),
-                remedy=_REMEDY,
-            )
+        _check(path, self.manifest.sha256, "the records are not those")
         return list(whole_lines(BytesIO(content_of(path))))
+
+    def model(self) -> Path | None:
+        """The file of its cost model, which may still be nonsense; None where it has none.
+
+        Raises UsageError where the file is not what the manifest was made for.
+        """
+        if self.manifest.model is None:
+            return None
+        path = self.folder / MODEL
+        _check(path, self.manifest.model, "the cost model is not that")
+        return path
+
+
+def _check(path: Path, sha256: str, wrong: str) -> None:
+    """Raises UsageError where a file has another hash than the manifest says."""
+    try:
+        with open_file(path) as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UsageError(
+            f"cannot read it: {error.strerror or error}", where=str(path), remedy=_REMEDY
+        ) from None
+    if found != sha256:
+        raise UsageError(
+            f"{wrong} of the manifest: SHA-256 {found}, expected {sha256}",
+            where=str(path),
+            remedy=_REMEDY,
+        )
 
 
 def offered(name: str, summary: str, folder: Path) -> Component[RecordPack]:
@@ -71,7 +85,9 @@ def offered(name: str, summary: str, folder: Path) -> Component[RecordPack]:
 def _fault(name: str, folder: Path) -> str:
     """Why the pack is passed over; empty where it is not."""
     try:
-        RecordPack.open(name, folder).lines()
+        pack = RecordPack.open(name, folder)
+        pack.lines()
+        pack.model()
     except UsageError as error:
         return f"{error.where}: {error.message}"
     return ""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--name", required=True, help="Of the pack: small letters, digits, hyphens.")
 @click.option("--licence", required=True, help="Of the records, as SPDX writes it: CC0-1.0.")
 @click.option("--version", default="1.0", show_default=True, help="Of the package.")
+@click.option("--model", type=shared.NAMED_PATH, help="A cost model's file, to go with them.")
 @click.option(
     "--output", type=shared.NAMED_PATH, help="The package's folder.  [tilewright-records-NAME]"
 )
@@ -36,6 +37,7 @@ def pack(
     name: str,
     licence: str,
     version: str,
+    model: Path | None,
     output: Path | None,
     plugin: tuple[Path, ...],
     as_json: bool,
@@ -43,7 +45,8 @@ def pack(
     """Write a package of the records of a file, which pip installs.
 
     Where it is installed, a run on an equal machine has these records as history, and one on a
-    machine like it measures their best first. `records distil` makes a file smaller before.
+    machine like it measures their best first. `records distil` makes a file smaller before. A cost
+    model comes first where nothing was measured, on the machines that it has learned from.
     """
     from tilewright.json_object import BadLineError
     from tilewright.plugins.loading.distributions import CORE, is_installed, known_distributions
@@ -51,7 +54,8 @@ def pack(
     from tilewright.vocabulary.record import Record
     from tilewright_pipeline.context.run_setup import open_store
     from tilewright_pipeline.writing import writing
-    from tilewright_records.packs.package import PackText, package_files
+    from tilewright_records.packs.package import PackText, packable_model, package_files
+    from tilewright_records.packs.record_pack import RECORDS
     from tilewright_records.readers import read_log
 
     host = shared.load_host(plugin)
@@ -59,7 +63,8 @@ def pack(
     makers = [CORE, *(one for one in known_distributions() if is_installed(one))]
     text = PackText(name, licence, version, {one: installed_version(one) for one in makers})
     records = [one for _, one in read_log(file, host) if not isinstance(one, BadLineError)]
-    files = package_files(records, _known_devices(file, host), text)
+    trained = None if model is None else packable_model(model)
+    files = package_files(records, _known_devices(file, host), text, trained)
     folder = output or Path(f"tilewright-records-{name}")
     if folder.exists():
         raise UsageError(f"{folder} exists", remedy="name another --output, or remove it")
@@ -72,9 +77,11 @@ def pack(
     if as_json:
         shared.print_json({"folder": str(folder), "manifest": manifest})
         return
+    size = len(next(files[path] for path in files if path.endswith(RECORDS)))
+    beside = "" if trained is None else f", a cost model of {len(trained)} bytes"
     shared.say(
-        f"{folder}: {manifest['records']} records of {manifest['tasks']} tasks, "
-        f"{len(files[next(path for path in files if path.endswith('.gz'))])} bytes, {licence}"
+        f"{folder}: {manifest['records']} records of {manifest['tasks']} tasks, {size} bytes"
+        f"{beside}, {licence}"
     )
     trials = [one for one in records if isinstance(one, Record)]
     strange = {one.fingerprint for one in trials} - {
