@@ -15,8 +15,8 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright_models.advisor import LEAST_GAIN
 from tilewright_models.columns import aligned
 from tilewright_models.cost_model import Machine
-from tilewright_models.trees import Trees
 from tilewright_search.models.features import Floats
+from tilewright_search.models.trees import Trees
 
 MEMBERS, ROUNDS = 5, 100
 _SHARE = 0.7  # of the workloads, that a member learns from

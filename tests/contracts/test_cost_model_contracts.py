@@ -14,7 +14,6 @@ class TestXgboost(CostModelContract, SavingCostModelContract):
 
     name = "xgboost"
     options = {"loss": "reg"}
-    suffixes = (".json", ".ubj")
 
 
 class TestXgboostRank(CostModelContract, RankingCostModelContract, SavingCostModelContract):

@@ -83,8 +83,11 @@ def test_of_several_other_machines_all_are_looked_at_in_turns(advice, model):
 def test_no_config_is_advised_where_members_disagree_or_little_is_gained(advice):
     fast, slow = member(stump(2.0, -1.5, -0.25)), member(stump(2.0, -0.25, -1.5))
     assert advice(members=[fast] * 4 + [slow]).choice is not None
-    assert advice(members=[fast] * 3 + [slow] * 2).choice is None
-    assert advice(members=[member(stump(2.0, -0.02, -0.01))] * 5).choice is None
+    few = advice(members=[fast] * 3 + [slow] * 2)
+    little = advice(members=[member(stump(2.0, -0.02, -0.01))] * 5)
+    assert few.choice is little.choice is None
+    assert "too little to leave the fallback for: 1.28 times as fast as the fallback" in few.told
+    assert "1.01 times as fast as the fallback, say 5 of 5" in little.told
 
 
 def test_a_config_that_is_no_point_of_the_space_is_moved_to_the_nearest(advice, model):

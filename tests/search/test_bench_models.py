@@ -81,7 +81,7 @@ def test_the_table_has_a_line_for_each_model_and_kind_of_features(recorded):
 
 
 def test_save_writes_one_model(recorded, tmp_path):
-    path = tmp_path / "model.ubj"
+    path = tmp_path / "model.json"
     asked = [*recorded, "--model", "xgboost", "--features", "knobs", "--save", str(path)]
     assert CliRunner().invoke(models, asked).exit_code == 0
     assert path.stat().st_size > 1000

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 
@@ -106,11 +107,26 @@ def test_a_pretrained_model_that_is_no_file_is_refused_before_a_tuner_is_made(ho
         host.check("tuner", Choice("xgb", {"pretrained": "nofile.json"}))
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", '{"learner": {}}'])
-def test_what_is_no_model_of_trees_is_refused_without_the_frames_of_xgboost(host, tmp_path, text):
+@pytest.mark.parametrize("text", ["", "nonsense", '{"learner": {}}', '{"learner": 3}'])
+def test_what_is_no_model_of_trees_is_refused(host, tmp_path, text):
     path = tmp_path / "model.json"
     path.write_text(text)
-    with pytest.raises(UsageError, match=r"model.json: no xgboost model\n  give a .json or .ubj"):
+    with pytest.raises(UsageError, match=r"model.json: no xgboost model: .*\n  write one with"):
+        _made(host, "xgboost").load_model(path)
+
+
+@pytest.mark.parametrize("list_of", ["left_children", "right_children", "split_indices"])
+@pytest.mark.parametrize("number", [10**6, -5, 0])
+def test_trees_that_lead_astray_are_refused(host, tmp_path, list_of, number):
+    """xgboost itself reads and follows them."""
+    _trained(host, path := tmp_path / "model.json")
+    data = json.loads(path.read_text())
+    tree = data["learner"]["gradient_booster"]["model"]["trees"][0]
+    if list_of == "split_indices":
+        number = number or len(json.loads(data["learner"]["attributes"]["tilewright"])["names"])
+    tree[list_of][0] = number
+    path.write_text(json.dumps(data))
+    with pytest.raises(UsageError, match=r"model.json: no xgboost model: a tree"):
         _made(host, "xgboost").load_model(path)
 
 

@@ -54,13 +54,17 @@ class Verdict:
         """Whether it is worth leaving the fallback for: all members but one at most agree."""
         return self.gain >= LEAST_GAIN and self.agree >= self.members - 1
 
+    @property
+    def told(self) -> str:
+        """The gain, who agrees, and where the config is from."""
+        return (
+            f"{self.gain:.2f} times as fast as the fallback, say {self.agree} of "
+            f"{self.members}, as was fast for {self.near.workload}"
+        )
+
     def advised(self, told: str) -> Advised:
         """The config, with what it rests on."""
-        source = (
-            f"model: {self.gain:.2f} times as fast as the fallback, say {self.agree} of "
-            f"{self.members}, as was fast for {self.near.workload}; {told}"
-        )
-        return Advised(self.config, None, source)
+        return Advised(self.config, None, f"model: {self.told}; {told}")
 
 
 class Advisor:
@@ -84,9 +88,14 @@ class Advisor:
             return None
         near = self._near(asked.task, asked.space)
         verdict = self._verdict(asked, near)
-        choice = verdict.advised(self._told) if verdict is not None and verdict.is_sure else None
+        choice, unsure = None, ""
+        if verdict is not None and verdict.is_sure:
+            choice = verdict.advised(self._told)
+        elif verdict is not None:
+            unsure = f"; too little to leave the fallback for: {verdict.told}"
         fast = f", and {len(near)} configs that were fast for similar workloads" if near else ""
-        return Advice(choice, tuple(near), f"model: its scores{fast}; {self._told}", prior)
+        told = f"model: its scores{fast}{unsure}; {self._told}"
+        return Advice(choice, tuple(near), told, prior)
 
     def prior(self, task: Task, space: ConfigSpace, device: Device) -> Prior | None:
         """What the mean member takes configs of a task to be.

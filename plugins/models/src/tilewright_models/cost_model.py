@@ -13,7 +13,7 @@ from tilewright.vocabulary.target import Target
 from tilewright_models.columns import VERSION
 from tilewright_models.examples import Examples
 from tilewright_models.model_file import decoded, remedy, unpacked
-from tilewright_models.trees import Trees
+from tilewright_search.models.trees import Trees
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.device import Device

@@ -46,7 +46,7 @@ class SavesModels(CostModel, Protocol):
     """
 
     def save_model(self, path: Path, signature: FeatureSignature) -> None:
-        """Write what was learned as JSON, or as UBJSON where the model has it and `.ubj` asks."""
+        """Write what was learned as JSON."""
 
     def load_model(self, path: Path) -> FeatureSignature:
         """Load what was saved. Raises UsageError for a file of another kind of model."""

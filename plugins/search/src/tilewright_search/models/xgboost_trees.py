@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tilewright.errors import UsageError
+from tilewright.json_object import BadLineError, parse_object, sensible
 from tilewright.options import Options
 from tilewright.plugins.loading.distributions import installer
-from tilewright.reading import open_file
+from tilewright.reading import read_file
 from tilewright_search.models.features import Floats
 from tilewright_search.models.interface import CostModel
 from tilewright_search.models.ridge import RidgeModel
 from tilewright_search.models.signature import FeatureSignature
+from tilewright_search.models.trees import Trees
 
 if TYPE_CHECKING:
     from tilewright.host.contexts import TunerContext
@@ -45,7 +47,10 @@ class XgboostOptions(Options):
 
 
 class XgboostModel:
-    """Boosted trees on one thread with a fixed seed: equal data give an equal model."""
+    """Boosted trees on one thread with a fixed seed: equal data give an equal model.
+
+    Those of a file are data of others, which xgboost reads without bounds: `Trees` reads them.
+    """
 
     def __init__(self, loss: str, seed: int) -> None:
         import xgboost
@@ -53,6 +58,7 @@ class XgboostModel:
         self._xgboost = xgboost
         self._loss = loss
         self._booster: Any = None
+        self._loaded: Trees | None = None
         self._parameters = {
             "objective": _OBJECTIVES[loss],
             "max_depth": 5,
@@ -76,29 +82,36 @@ class XgboostModel:
         data = self._xgboost.DMatrix(features, label=scores**_POWER, nthread=1)
         if self._loss == "rank":
             data.set_info(qid=np.unique(groups, return_inverse=True)[1])
+        self._loaded = None
         self._booster = self._xgboost.train(self._parameters, data, num_boost_round=_ROUNDS)
 
     def predict(self, features: Floats) -> Floats:
+        if self._loaded is not None:
+            return self._loaded.sums(features)
         predicted: Floats = self._booster.inplace_predict(features)
         return predicted
 
     def save_model(self, path: Path, signature: FeatureSignature) -> None:
         self._booster.set_attr(**{_ATTRIBUTE: json.dumps(signature.to_json())})
-        self._booster.save_model(path)
+        path.write_bytes(self._booster.save_raw("json"))
 
     def load_model(self, path: Path) -> FeatureSignature:
-        booster = self._xgboost.Booster({"nthread": 1})
         try:
-            open_file(path).close()  # it would wait for a pipe
-            booster.load_model(path)
-            told = json.loads(booster.attr(_ATTRIBUTE) or "null")
-        except (self._xgboost.core.XGBoostError, ValueError, OSError):
-            # What xgboost says of it are places in its source.
+            data = parse_object(read_file(path))
+            signature = FeatureSignature.from_json(sensible(_told, data), path)
+            self._loaded = sensible(lambda some: Trees.read(some, len(signature.names)), data)
+        except (BadLineError, OSError) as error:
             raise UsageError(
-                "no xgboost model", where=str(path), remedy="give a .json or .ubj of one"
+                f"no xgboost model: {error}",
+                where=str(path),
+                remedy="write one with `tilewright bench models --save`",
             ) from None
-        self._booster = booster
-        return FeatureSignature.from_json(told, path)
+        return signature
+
+
+def _told(data: dict[str, Any]) -> Any:
+    """What `save_model` wrote of the features."""
+    return json.loads(data["learner"]["attributes"][_ATTRIBUTE])
 
 
 def what_xgboost_lacks() -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from model_files import member, stump
 
-from tilewright_models.trees import MOST_NODES, MOST_TREES, Trees
+from tilewright_search.models.trees import MOST_NODES, MOST_TREES, Trees
 
 
 def test_it_predicts_as_xgboost_does():
