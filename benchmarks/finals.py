@@ -45,18 +45,23 @@ PAIRS, CONFIDENCE = 80, 0.95
 
 @dataclass(frozen=True)
 class Ended:
-    """A run of the last word: times as fast as before, and the kernels that it exchanged."""
+    """A run of the last word: times as fast as before, and the kernels that it exchanged.
+
+    swaps   a second, the network's runs after each among them
+    """
 
     network: str
     number: int
     kept: int
+    swaps: float
     before_ms: float
     after_ms: float
     ratio: MedianInterval
 
     @property
     def row(self) -> result_data.Row:
-        details = {"kept": self.kept, "low": self.ratio.low, "high": self.ratio.high}
+        interval = {"low": self.ratio.low, "high": self.ratio.high}
+        details = {"kept": self.kept, "swaps a second": self.swaps, **interval}
         case = f"{self.network}, run {self.number}"
         return result_data.Row(
             case=case,
@@ -86,10 +91,11 @@ def ended(
     before, _ = compile_network(extracted, context)
     with before:
         before.run(inputs)
-        kept = last_word(extracted, context, options)["kept"]
+        told = last_word(extracted, context, options)
+        kept, swaps = told["kept"], told["swaps"] / (told["seconds"] or 1.0)
         if not kept:
             seconds = median(before.time() for _ in range(9)) * 1e3
-            return Ended(name, number, 0, seconds, seconds, MedianInterval(1.0, 1.0, 1.0))
+            return Ended(name, number, 0, swaps, seconds, seconds, MedianInterval(1.0, 1.0, 1.0))
         after, _ = compile_network(extracted, context)
         with after:
             after.run(inputs)
@@ -100,7 +106,7 @@ def ended(
                 pairs.append((seconds_of[before], seconds_of[after]))
     ratio = MedianInterval.of([old / new for old, new in pairs], CONFIDENCE)
     old, new = (median(column) * 1e3 for column in zip(*pairs, strict=True))
-    return Ended(name, number, kept, old, new, ratio)
+    return Ended(name, number, kept, swaps, old, new, ratio)
 
 
 def main() -> None:
