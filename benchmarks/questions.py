@@ -116,8 +116,8 @@ SECTIONS = (
         "One thread, warm, tuned for 10 to 20 s from nothing (`conv_layers.py`). Goals: 95 % of "
         "the peak on nine of ten (AVX2: 90 % on eight); schedules derived by rules reach 0.70 of "
         "the hand-written ones' speed on each. Padding counts as work, which kernels skip: small "
-        "images pass 100 %. 3x3 by Winograd's algorithm beside direct ones (`winograd.py`): goals "
-        "are 80 % of prototypes' gains.",
+        "images pass 100 %. Transposed and 3-D ones are `further_layers.py`'s. 3x3 by "
+        "Winograd's algorithm beside direct ones (`winograd.py`): goals are 80 % of prototypes' gains.",
         (
             Question("conv_layers", "AVX-512", "% of peak", "more", None, 95.0),
             Question(
@@ -138,6 +138,7 @@ SECTIONS = (
             ),
             Question("conv_layers_avx2", "AVX2", "% of peak", "more", None, 90.0),
             Question("derived_layers", "derived", "% of peak", "more", "hand-written", 0.7),
+            Question("further_layers", "transposed and 3-D", "% of peak", "more", None, 80.0),
             Question("winograd", "Winograd", "ms", "less", "direct"),
         ),
         (("conv_layers", "Channels, size, filters, kernel and stride of convolutions, AVX-512"),),
