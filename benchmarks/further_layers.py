@@ -2,8 +2,8 @@
 
     uv run python benchmarks/further_layers.py [--budget 10s] [--save]
 
-One thread, warm, tuned from nothing; rounds and shares are those of `conv_layers.py`. Operations are
-those of the direct algorithm, without the zeros between pixels, padding included.
+One thread, warm, tuned from nothing; rounds and shares are those of `conv_layers.py`. Operations
+are those of the direct algorithm, without the zeros between pixels, padding included.
 """
 
 from __future__ import annotations

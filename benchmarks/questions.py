@@ -116,8 +116,8 @@ SECTIONS = (
         "One thread, warm, tuned for 10 to 20 s from nothing (`conv_layers.py`). Goals: 95 % of "
         "the peak on nine of ten (AVX2: 90 % on eight); schedules derived by rules reach 0.70 of "
         "the hand-written ones' speed on each. Padding counts as work, which kernels skip: small "
-        "images pass 100 %. Transposed and 3-D ones are `further_layers.py`'s. 3x3 by "
-        "Winograd's algorithm beside direct ones (`winograd.py`): goals are 80 % of prototypes' gains.",
+        "images pass 100 %. Transposed and 3-D ones are `further_layers.py`'s. 3x3 by Winograd's "
+        "algorithm beside direct ones (`winograd.py`): goals are 80 % of prototypes' gains.",
         (
             Question("conv_layers", "AVX-512", "% of peak", "more", None, 95.0),
             Question(
