@@ -47,7 +47,7 @@ PAIRS, CONFIDENCE = 80, 0.95
 class Ended:
     """A run of the last word: times as fast as before, and the kernels that it exchanged.
 
-    swaps   a second, the network's runs after each among them
+    swaps   kernels exchanged a second of the contest, the network's runs included
     """
 
     network: str

@@ -94,26 +94,34 @@ def show(rows: Sequence[Row]) -> None:
 
 
 def saved(rows: Sequence[Row]) -> list[result_data.Row]:
-    """Each choice beside history's of the same network and threads."""
-    history = {(row.network, row.threads): row for row in rows if row.configs == "history"}
-    return [
-        result_data.Row(
-            case=f"{row.network}, threads={row.threads}, {row.configs}",
-            ours=row.measured_ms,
-            peer=alone.measured_ms,
-            speedup=row.speedup,
-            details={
-                "predicted ms": row.predicted_ms,
-                "transforms": row.transforms,
-                "history's transforms": alone.transforms,
-                "tuning s": alone.tuning_s,
-                "measuring s": row.measuring_s,
-                "solving s": row.solver_s,
-            },
+    """A row a network and threads: the last tuner's choice beside history's; the others' too."""
+    cases: dict[tuple[str, int], dict[str, Row]] = {}
+    for row in rows:
+        cases.setdefault((row.network, row.threads), {})[row.configs] = row
+    found = []
+    for (network, threads), by in cases.items():
+        history, *tuned = (row for name, row in by.items() if name != "finals")
+        details: dict[str, float | str] = {
+            "tuning s": history.tuning_s or 0.0,
+            "history's transforms": history.transforms,
+            "finals ms": by["finals"].measured_ms,
+        }
+        for row in tuned:
+            details[f"{row.configs} ms"] = row.measured_ms
+            details[f"{row.configs}'s transforms"] = row.transforms
+            details[f"{row.configs} measuring s"] = row.measuring_s
+            details[f"{row.configs} solving s"] = row.solver_s or 0.0
+        last = tuned[-1]
+        found.append(
+            result_data.Row(
+                case=f"{network}, threads={threads}",
+                ours=last.measured_ms,
+                peer=history.measured_ms,
+                speedup=last.speedup,
+                details=details,
+            )
         )
-        for row in rows
-        if (alone := history[row.network, row.threads]) is not row
-    ]
+    return found
 
 
 def main() -> None:

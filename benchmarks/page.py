@@ -3,7 +3,8 @@
     uv run python benchmarks/page.py [--check]
 
 Of each machine and each state it was in, the newest day counts; what ran in one state on one day is
-told as the median of all runs, with the least and the most. Two kinds of states stay in the data
+told as the median of all runs, of several cases as the geometric mean of their ratios, with the
+least and the most. Two kinds of states stay in the data
 where there is another of the same machine: `starved`, in which nothing can be judged, and cases of
 `before ...`, a tree that is no longer.
 """
@@ -28,7 +29,8 @@ PAGE = FOLDER.parent / "RESULTS.md"
 LINES = 4 * sum(len(section.questions) for section in SECTIONS)
 """Of the page at most: four a question."""
 MACHINES = 3
-"""A question's newest so many are shown; fewer where the page would be longer than `LINES`."""
+"""A question's newest so many are shown, fewer where the page would be longer than `LINES`; all
+where it says so."""
 DISTURBED = ("shared", "starved", "calm in part")
 """States in which others worked on a machine."""
 HIDDEN = "starved"

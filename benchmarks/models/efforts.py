@@ -38,8 +38,9 @@ def main() -> None:
     parser.add_argument("--efforts", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--records", type=Path, help="of a search, of which a network is made too")
     given = parser.parse_args()
-    file = given.model or installed.PACKAGED
-    model = CostModel.read(file.read_bytes(), str(file))
+    model = installed.packaged_model()
+    if given.model is not None:
+        model = CostModel.read(given.model.read_bytes(), str(given.model))
     for network in given.networks:
         with TemporaryDirectory() as folder:
             for told in _timed(network, model, given, Path(folder)):
@@ -54,7 +55,7 @@ def _timed(
     made: dict[str, Any] = {}
     for effort in given.efforts:
         for word, known in (("without the model", replace(model, examples={})), ("with it", model)):
-            installed.model_for = lambda _machine, _host, known=known: known
+            installed.packaged_model = lambda known=known: known
             name = f"effort {effort}, {word}"
             tuned = _tuned(network, effort, folder / name, given.target) if effort else {}
             made[name], seconds = _compiled(network, folder / name / _RECORDS, given.target)

@@ -95,6 +95,24 @@ def test_runs_are_told_by_their_median_and_range_and_none_but_what_reaches_is_bo
     ]
 
 
+def test_ratios_of_several_cases_are_told_by_their_geometric_mean(page, told, entry):
+    cases = [{"case": name, "ours": 1.0, "peer": peer} for name, peer in (("a", 1.0), ("b", 4.0))]
+    assert lines_of(told(entry("float32", cases)), page, "nine") == [
+        "| nine networks | m0 |  |  | **2.00** (1.00 to 4.00) | 1, mean 1.4 | 2 of 2 |"
+    ]
+    cases = [{**case, "peer": case["peer"] / 2} for case in cases]
+    assert lines_of(told(entry("float32", cases)), page, "nine") == [
+        "| nine networks | m0 |  |  | 1.00 (0.50 to 2.00) | 1, mean 1.4 | 1 of 2 |"
+    ]
+
+
+def test_what_is_shown_everywhere_is_shown_of_every_machine(page, told, entry):
+    rows = [{"case": "a", "ours": 1.0, "peer": 1.0}]
+    made = told(entry("float32", rows), entry("encoder", rows), machines=6)
+    assert len(lines_of(made, page, "nine")) == 6
+    assert len(lines_of(made, page, "encoder")) == page.MACHINES
+
+
 def test_the_newest_day_of_a_case_counts(page, told, entry):
     before = entry("pool", [{"case": "2 threads", "ours": 1.0}, {"case": "1 thread", "ours": 0.5}])
     after = entry("pool", [{"case": "2 threads", "ours": 3.0}], day=DAYS[1], run=2)

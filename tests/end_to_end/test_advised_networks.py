@@ -55,4 +55,4 @@ def test_records_come_before_advice(folder, plugin, call):
     assert call("graph-tune", "tiny.yaml", "--out", "tuned")[0] == 0
     named = ["--plugin", plugin, "--out", "here", "--set", "records=tuned/records.jsonl"]
     assert call("compile", "tiny.yaml", *named)[0] == 0
-    assert kernels_of(folder)["dense"]["source"] != "advice"
+    assert kernels_of(folder)["dense"]["source"] == "graph choice"

@@ -86,8 +86,8 @@ def test_no_config_is_advised_where_members_disagree_or_little_is_gained(advice)
     few = advice(members=[fast] * 3 + [slow] * 2)
     little = advice(members=[member(stump(2.0, -0.02, -0.01))] * 5)
     assert few.choice is little.choice is None
-    assert "too little to leave the fallback for: 1.28 times as fast as the fallback" in few.told
-    assert "1.01 times as fast as the fallback, say 5 of 5" in little.told
+    assert "leave the fallback: 1.28 of its speed in the mean, 3 of 5 take it to be" in few.told
+    assert "leave the fallback: 1.01 of its speed in the mean, 5 of 5 take it to be" in little.told
 
 
 def test_a_config_that_is_no_point_of_the_space_is_moved_to_the_nearest(advice, model):
@@ -155,7 +155,7 @@ def test_of_equal_configs_the_most_similar_workload_is_named(advice, model):
 def packaged(model, packed, monkeypatch):
     """The toy's model in place of the one that is installed."""
     read = CostModel.read(packed({**model, "machines": [machine("toy0")]}), "file")
-    monkeypatch.setattr(installed, "model_for", lambda machine, host: read)
+    monkeypatch.setattr(installed, "packaged_model", lambda: read)
 
 
 def test_explain_says_what_the_choice_rests_on(packaged, call):

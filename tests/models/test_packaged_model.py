@@ -52,7 +52,7 @@ def test_every_strategy_that_it_names_is_there(data, host):
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_it_says_something_of_a_networks_layers(data, host, layer):
+def test_it_says_something_of_a_networks_layers(host, layer):
     model = CostModel.read(PACKAGED.read_bytes(), str(PACKAGED))
     for machine in model.examples:
         task = task_of(layer, machine.target, host)

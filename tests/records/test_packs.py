@@ -266,13 +266,15 @@ def test_a_cost_model_goes_with_the_records_and_what_is_none_is_refused(package,
     model.write_bytes(gzip.compress(json.dumps(data).encode()))
     pack("led", toy, "--model", str(model), file=records)
     (inside,) = Path("tilewright-records-led/src").iterdir()
+    assert '"tilewright-models"]' in Path("tilewright-records-led/pyproject.toml").read_text()
     assert (inside / MODEL).read_bytes() == model.read_bytes()
     said = json.loads((inside / MANIFEST).read_text())["model"]
     assert said == hashlib.sha256(model.read_bytes()).hexdigest()
     assert f"a cost model of {model.stat().st_size} bytes, CC0-1.0" in capsys.readouterr().out
-    for wrong in ({}, [1]):
-        model.write_bytes(gzip.compress(json.dumps(wrong).encode()))
+    whole = json.dumps(data).encode()
+    for wrong in (whole, gzip.compress(whole)[:-9], gzip.compress(b"{}"), gzip.compress(b"[1]")):
+        model.write_bytes(wrong)
         arguments = ["--name", "other", "--licence", "CC0-1.0", "--plugin", str(toy)]
         assert run(["records", "pack", str(records), *arguments, "--model", str(model)]) == 2
-        assert "model.json.gz: no cost model" in capsys.readouterr().err
+        assert "model.json.gz: no cost model: " in capsys.readouterr().err
     assert not Path("tilewright-records-other").exists()

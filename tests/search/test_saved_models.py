@@ -107,11 +107,22 @@ def test_a_pretrained_model_that_is_no_file_is_refused_before_a_tuner_is_made(ho
         host.check("tuner", Choice("xgb", {"pretrained": "nofile.json"}))
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", '{"learner": {}}', '{"learner": 3}'])
-def test_what_is_no_model_of_trees_is_refused(host, tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "no JSON"),
+        ("nonsense", "no JSON"),
+        ('{"learner": {}}', "no member 'attributes'"),
+        ('{"learner": {"attributes": {}}}', "nothing in it says what its features are"),
+        ('{"learner": 3}', "not subscriptable"),
+        (" " * (1 << 25) + "{}", "more than 33554432 bytes"),
+    ],
+    ids=["empty", "text", "no attributes", "no names", "a number", "large"],
+)
+def test_what_is_no_model_of_trees_is_refused(host, tmp_path, text, told):
     path = tmp_path / "model.json"
     path.write_text(text)
-    with pytest.raises(UsageError, match=r"model.json: no xgboost model: .*\n  write one with"):
+    with pytest.raises(UsageError, match=rf"model.json: no xgboost model: .*{told}"):
         _made(host, "xgboost").load_model(path)
 
 

@@ -208,6 +208,8 @@ def test_operations_count_a_multiply_add_as_two(workload: Parse, references: Ref
     assert references["conv2d"].operations(fused) == (2 * 64 * 9 + 1) * 64 * 56 * 56
     assert references["dense"].operations(workload("dense(1x2048, 1000x2048)")) == 2 * 2048 * 1000
     assert references["concat"].operations(workload("concat(1x3, 1x2)")) == 0
+    transposed = workload("conv2d_transpose(1x6x4x5, 8x3x3x3, strides=2, groups=2) + relu()")
+    assert references["conv2d_transpose"].operations(transposed) == 2 * 6 * 20 * 4 * 9 + 8 * 9 * 11
 
 
 @pytest.mark.parametrize(

@@ -55,16 +55,21 @@ class Verdict:
         return self.gain >= LEAST_GAIN and self.agree >= self.members - 1
 
     @property
-    def told(self) -> str:
-        """The gain, who agrees, and where the config is from."""
+    def doubt(self) -> str:
+        """Why the fallback stays."""
         return (
-            f"{self.gain:.2f} times as fast as the fallback, say {self.agree} of "
-            f"{self.members}, as was fast for {self.near.workload}"
+            f"not sure enough to leave the fallback: {self.gain:.2f} of its speed in the mean, "
+            f"{self.agree} of {self.members} take it to be faster, as was fast for "
+            f"{self.near.workload}"
         )
 
     def advised(self, told: str) -> Advised:
         """The config, with what it rests on."""
-        return Advised(self.config, None, f"model: {self.told}; {told}")
+        source = (
+            f"model: {self.gain:.2f} times as fast as the fallback, say {self.agree} of "
+            f"{self.members}, as was fast for {self.near.workload}; {told}"
+        )
+        return Advised(self.config, None, source)
 
 
 class Advisor:
@@ -92,7 +97,7 @@ class Advisor:
         if verdict is not None and verdict.is_sure:
             choice = verdict.advised(self._told)
         elif verdict is not None:
-            unsure = f"; too little to leave the fallback for: {verdict.told}"
+            unsure = f"; {verdict.doubt}"
         fast = f", and {len(near)} configs that were fast for similar workloads" if near else ""
         told = f"model: its scores{fast}{unsure}; {self._told}"
         return Advice(choice, tuple(near), told, prior)

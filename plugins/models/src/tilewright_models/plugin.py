@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 @hookimpl
 def tilewright_advise(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:
-    from tilewright_models.advisor import advise
-    from tilewright_models.cost_model import Machine
-    from tilewright_models.installed import model_for
+    from tilewright_models.installed import advice_of_models
 
-    return advise(asked, host, model_for(Machine.of(asked.device, asked.task.target), host))
+    return advice_of_models(asked, host)

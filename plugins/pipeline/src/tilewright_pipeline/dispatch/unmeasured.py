@@ -50,7 +50,7 @@ class Advice:
 
     choice  a config that it takes to be faster than the fallback, None where it is not sure
     starts  for tuners: points of the space that are likely to be fast, the likeliest first
-    told    one line for people: what starts and prior rest on
+    told    one line for people: what starts and prior rest on, and why there is no choice
     prior   for tuners: rates configs (see `Prior`); None where it cannot
     """
 

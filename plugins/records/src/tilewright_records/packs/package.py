@@ -6,9 +6,11 @@ import gzip
 import hashlib
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,10 +24,12 @@ from tilewright_records.encoding import record_json
 from tilewright_records.line import seal
 from tilewright_records.packs.manifest import MANIFEST, VERSION, PackedDevice, PackManifest
 from tilewright_records.packs.record_pack import MODEL, RECORDS
-from tilewright_records.recording import content_of
 
 _Packed: TypeAlias = Record | GraphRecord
 
+_NEEDS, _MODEL_NEEDS = '"tilewright-records"', '"tilewright-models"'
+_MOST_BYTES = 32 << 20
+"""Of a cost model, unpacked: more is not read where it is installed."""
 _MODEL = "name a .json.gz that benchmarks/models/train.py --save wrote"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+() -]*")
@@ -41,7 +45,7 @@ version = "{version}"
 description = "{summary}"
 license = "{licence}"
 requires-python = ">=3.11"
-dependencies = ["tilewright-records"]
+dependencies = [{needs}]
 
 [project.entry-points.tilewright]
 {distribution} = "{package}.plugin"
@@ -132,6 +136,7 @@ def package_files(
         "package": f"tilewright_records_{text.name.replace('-', '_')}",
         "version": text.version,
         "licence": text.licence,
+        "needs": _NEEDS if model is None else f"{_NEEDS}, {_MODEL_NEEDS}",
         "summary": f"{manifest.records} records of {manifest.tasks} tasks for Tilewright",
     }
     inside = f"src/{words['package']}"
@@ -152,12 +157,15 @@ def packable_model(path: Path) -> bytes:
     Raises UsageError for what cannot be one.
     """
     try:
-        members = parse_object(content_of(path)).keys()
-    except BadLineError as error:
+        packed = read_file(path)
+        plain = gzip.GzipFile(fileobj=BytesIO(packed)).read(_MOST_BYTES + 1)
+        missing = {"format", "features", "machines", "members"} - parse_object(plain).keys()
+    except (OSError, EOFError, zlib.error, BadLineError) as error:
         raise UsageError(f"no cost model: {error}", where=str(path), remedy=_MODEL) from None
-    if not {"format", "features", "machines", "members"} <= members:
-        raise UsageError("no cost model", where=str(path), remedy=_MODEL)
-    return read_file(path)
+    if missing:
+        wrong = f"no cost model: no member '{min(missing)}'"
+        raise UsageError(wrong, where=str(path), remedy=_MODEL)
+    return packed
 
 
 def _packable(records: Iterable[AnyRecord]) -> Iterator[_Packed]:

@@ -17,7 +17,7 @@ from tilewright.errors import UsageError
 from tilewright.json_object import BadLineError, parse_object, sensible
 from tilewright.options import Options
 from tilewright.plugins.loading.distributions import installer
-from tilewright.reading import read_file
+from tilewright.reading import open_file
 from tilewright_search.models.features import Floats
 from tilewright_search.models.interface import CostModel
 from tilewright_search.models.ridge import RidgeModel
@@ -35,6 +35,7 @@ _ROUNDS, _TREES = 16, 4
 # The label is this power of a score: splits go where the fast configs differ, not the slow ones.
 _POWER = 4
 _ATTRIBUTE = "tilewright"
+_MOST_BYTES = 32 << 20  # of a file that is loaded
 _OBJECTIVES = {"reg": "reg:squarederror", "rank": "rank:pairwise"}
 
 
@@ -97,7 +98,7 @@ class XgboostModel:
 
     def load_model(self, path: Path) -> FeatureSignature:
         try:
-            data = parse_object(read_file(path))
+            data = parse_object(_content(path))
             signature = FeatureSignature.from_json(sensible(_told, data), path)
             self._loaded = sensible(lambda some: Trees.read(some, len(signature.names)), data)
         except (BadLineError, OSError) as error:
@@ -109,9 +110,20 @@ class XgboostModel:
         return signature
 
 
+def _content(path: Path) -> bytes:
+    with open_file(path) as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise BadLineError(f"more than {_MOST_BYTES} bytes")
+    return content
+
+
 def _told(data: dict[str, Any]) -> Any:
     """What `save_model` wrote of the features."""
-    return json.loads(data["learner"]["attributes"][_ATTRIBUTE])
+    attributes = data["learner"]["attributes"]
+    if not isinstance(attributes, dict) or _ATTRIBUTE not in attributes:
+        raise BadLineError("nothing in it says what its features are")
+    return json.loads(attributes[_ATTRIBUTE])
 
 
 def what_xgboost_lacks() -> str:

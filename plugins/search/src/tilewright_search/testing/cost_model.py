@@ -92,7 +92,7 @@ class RankingCostModelContract(CostModelBasics):
 
 
 class SavingCostModelContract(CostModelBasics):
-    """A model that can be kept in a file is the same after save and load."""
+    """A model that can be kept in a file is the same after save and load, up to rounding."""
 
     def test_it_has_what_saving_takes(self, model: CostModel) -> None:
         assert isinstance(model, SavesModels)

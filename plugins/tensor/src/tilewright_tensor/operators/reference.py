@@ -133,7 +133,12 @@ class OperatorReference:
         """
         if self.definition.program is not None:
             return 0
-        return self.operators.compute_dag(workload).operation_count
+        count = self.operators.compute_dag(workload).operation_count
+        if self.definition.operations is None:
+            return count
+        anchor = workload.anchor
+        own = self.definition.operations(anchor.inputs, anchor.attributes)
+        return own + count - self.operators.compute_dag(anchor).operation_count
 
     def bytes(self, workload: Workload) -> int:
         """Bytes of all operands and the output, each once."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.expressions.expr import logical_and, lt, select
@@ -107,6 +108,16 @@ def _transposed_shape(
     return data[0], weight[0], *sizes
 
 
+def _transposed_operations(inputs: Inputs, attributes: Attributes) -> int:
+    """A multiply-add a pixel of the image, filter of its group and tap, those cut off too.
+
+    The sums have as many taps for each residue as the one that has most.
+    """
+    (data, weight), groups = (spec.shape for spec in inputs), attributes["groups"]
+    filters, _, *kernel = weight
+    return 2 * prod(data) * filters * prod(kernel) // groups
+
+
 def _transposed(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
     """Place s*q + r of the whole result, with strides s: the sum over j of data[q - j] times
     weight[s*j + r].
@@ -195,6 +206,7 @@ OPERATORS = (
             Attribute("output_padding", _room, 0),
             Attribute("groups", integer, 1),
         ),
+        _transposed_operations,
         values="number",
     ),
 )

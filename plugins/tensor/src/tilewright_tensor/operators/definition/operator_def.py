@@ -69,6 +69,8 @@ class OperatorDef:
     reference     imports and returns a function (float64 arrays, attributes) -> the output, by
                   numpy and apart from `compute`; None: the interpreted DAG serves
     attributes    in the order of the text form; the functions above are given all of them
+    operations    how many it takes, where `compute` writes more terms than there are; None: those
+                  of the compute DAG
     elementwise   operands of one rank broadcast, element by element: it may stand in an epilogue
     commutative   its two operands may change places
     view          it gives the elements of its operand another shape, in row-major order
@@ -92,6 +94,7 @@ class OperatorDef:
     compute: Callable[[Sequence[Tensor], Attributes], Tensor]
     reference: Callable[[], ReferenceFunction] | None = None
     attributes: tuple[Attribute, ...] = ()
+    operations: Callable[[Inputs, Attributes], int] | None = None
     elementwise: bool = False
     variadic: bool = False
     values: Domain = "any"
