@@ -263,7 +263,7 @@ def _without_the_trained_model(request, monkeypatch):
     """Which configs it advises depends on the machine; its own tests ask it."""
     own = request.path.relative_to(Path(__file__).parent).parts[0] == "models"
     if not own and find_spec("tilewright_models"):
-        monkeypatch.setattr("tilewright_models.advisor.advise", lambda *_, **__: None)
+        monkeypatch.setattr("tilewright_models.installed.advice_of_models", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

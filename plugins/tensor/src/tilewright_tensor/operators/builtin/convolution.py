@@ -113,7 +113,8 @@ def _transposed_operations(inputs: Inputs, attributes: Attributes) -> int:
 
     The sums have as many taps for each residue as the one that has most.
     """
-    (data, weight), groups = (spec.shape for spec in inputs), attributes["groups"]
+    data, weight = (spec.shape for spec in inputs)
+    groups: int = attributes["groups"]
     filters, _, *kernel = weight
     return 2 * prod(data) * filters * prod(kernel) // groups
 
