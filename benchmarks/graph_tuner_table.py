@@ -108,6 +108,7 @@ def saved(rows: Sequence[Row]) -> list[result_data.Row]:
         }
         for row in tuned:
             details[f"{row.configs} ms"] = row.measured_ms
+            details[f"{row.configs} speedup"] = row.speedup
             details[f"{row.configs}'s transforms"] = row.transforms
             details[f"{row.configs} measuring s"] = row.measuring_s
             details[f"{row.configs} solving s"] = row.solver_s or 0.0

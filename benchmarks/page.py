@@ -194,6 +194,7 @@ def line(what: str, place: str, rows: Sequence[tuple[Entry, Row]], question: Que
     bold = (
         len(judged) > 0
         and len(aimed) == 1
+        and (aimed is goals or all(judged))
         and (middle(figures) - min(aimed)) * (-1 if fewer else 1) >= 0
     )
     told = spread(figures, middle, ratio if compared else number, bold) if figures else ""

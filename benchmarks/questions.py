@@ -61,7 +61,8 @@ SECTIONS = (
         "(`resnet18.py`); goal: 85 % of the FMA peak over the whole network. Nine networks of the "
         "ONNX zoo beside the faster of ONNX Runtime and OpenVINO (`precision.py`): goals are 1 "
         "each, and 1.4 in the geometric mean; the kernels' recorded times are to sum up to within "
-        "10 % of the network's. ResNet-18 of two, four and eight images is `batches.py`'s.",
+        "10 % of the network's. ResNet-18 of two, four and eight images is "
+        "`batches.py`'s: untuned and tuned are two runs, which do not compare.",
         (
             Question(
                 "float32",
@@ -110,8 +111,9 @@ SECTIONS = (
         "One thread, warm, tuned for 10 to 20 s from nothing (`conv_layers.py`). Goals: 95 % of "
         "the peak on nine of ten (AVX2: 90 % on eight); schedules derived by rules reach 0.70 of "
         "the hand-written ones' speed on each. Padding counts as work, which kernels skip: small "
-        "images pass 100 %. Transposed and 3-D ones (`further_layers.py`): 80 %. 3x3 by Winograd's "
-        "algorithm beside direct ones (`winograd.py`): goals are 80 % of prototypes' gains.",
+        "images pass 100 %. Transposed and 3-D ones (`further_layers.py`, 8 s): 80 %. 3x3 by "
+        "Winograd's algorithm beside direct ones (`winograd.py`): goals are 80 % of prototypes' "
+        "gains.",
         (
             Question("conv_layers", "AVX-512", "% of peak", "more", None, 95.0),
             Question(

@@ -104,6 +104,10 @@ def test_ratios_of_several_cases_are_told_by_their_geometric_mean(page, told, en
     assert lines_of(told(entry("float32", cases)), page, "nine") == [
         "| nine networks | m0 |  |  | 1.00 (0.50 to 2.00) | 1, mean 1.4 | 1 of 2 |"
     ]
+    cases[1]["peer"] = 8.0
+    assert lines_of(told(entry("float32", cases)), page, "nine") == [
+        "| nine networks | m0 |  |  | 2.00 (0.50 to 8.00) | 1, mean 1.4 | 1 of 2 |"
+    ]
 
 
 def test_what_is_shown_everywhere_is_shown_of_every_machine(page, told, entry):

@@ -80,14 +80,22 @@ def test_of_several_other_machines_all_are_looked_at_in_turns(advice, model):
     ] == [2]
 
 
+@pytest.mark.parametrize("value", ["x", [2, 4], {"a": 1}, None, -3, 1e30], ids=str)
+def test_values_of_another_kind_are_no_points_or_near_ones(advice, model, value):
+    (example,) = model["examples"]
+    config = {"strategy": "toy.loop", "values": {"unroll": value, "width": 31}}
+    found = advice(examples=[{**example, "configs": [config, *example["configs"]]}])
+    assert found.choice.config["unroll"] in range(1, 65)
+
+
 def test_no_config_is_advised_where_members_disagree_or_little_is_gained(advice):
     fast, slow = member(stump(2.0, -1.5, -0.25)), member(stump(2.0, -0.25, -1.5))
     assert advice(members=[fast] * 4 + [slow]).choice is not None
     few = advice(members=[fast] * 3 + [slow] * 2)
     little = advice(members=[member(stump(2.0, -0.02, -0.01))] * 5)
     assert few.choice is little.choice is None
-    assert "leave the fallback: 1.28 of its speed in the mean, 3 of 5 take it to be" in few.told
-    assert "leave the fallback: 1.01 of its speed in the mean, 5 of 5 take it to be" in little.told
+    assert "is taken to be 1.28 times as fast, by 3 of 5 to be faster" in few.told
+    assert "is taken to be 1.01 times as fast, by 5 of 5 to be faster" in little.told
 
 
 def test_a_config_that_is_no_point_of_the_space_is_moved_to_the_nearest(advice, model):

@@ -262,7 +262,8 @@ def test_a_package_that_cannot_be_written_is_refused(pipeline_file, toy, capsys,
 def test_a_cost_model_goes_with_the_records_and_what_is_none_is_refused(package, toy, capsys):
     records, model = Path("again.jsonl"), Path("model.json.gz")
     records.write_bytes(file_of(next((package / "src").iterdir())))
-    data = {"format": 2, "features": 2, "machines": [], "members": []}
+    lists = ("columns", "machines", "examples", "members")
+    data = {"format": 2, "features": 2, "told": "", **{name: [] for name in lists}}
     model.write_bytes(gzip.compress(json.dumps(data).encode()))
     pack("led", toy, "--model", str(model), file=records)
     (inside,) = Path("tilewright-records-led/src").iterdir()

@@ -126,6 +126,15 @@ def test_what_is_no_model_of_trees_is_refused(host, tmp_path, text, told):
         _made(host, "xgboost").load_model(path)
 
 
+def test_a_loaded_model_is_not_saved_again(host, tmp_path):
+    _trained(host, path := tmp_path / "model.json")
+    path.write_text(path.read_text() + "\n")
+    model = _made(host, "xgboost")
+    signature = model.load_model(path)
+    with pytest.raises(UsageError, match="nothing to save but what was loaded"):
+        model.save_model(tmp_path / "again.json", signature)
+
+
 @pytest.mark.parametrize("list_of", ["left_children", "right_children", "split_indices"])
 @pytest.mark.parametrize("number", [10**6, -5, 0])
 def test_trees_that_lead_astray_are_refused(host, tmp_path, list_of, number):

@@ -210,6 +210,8 @@ def test_operations_count_a_multiply_add_as_two(workload: Parse, references: Ref
     assert references["concat"].operations(workload("concat(1x3, 1x2)")) == 0
     transposed = workload("conv2d_transpose(1x6x4x5, 8x3x3x3, strides=2, groups=2) + relu()")
     assert references["conv2d_transpose"].operations(transposed) == 2 * 6 * 20 * 4 * 9 + 8 * 9 * 11
+    cut = workload("conv2d_transpose(1x8x7x7, 8x8x5x5, padding=4)")
+    assert references["conv2d_transpose"].operations(cut) == 2 * 8 * 8 * (3 * 5) ** 2
 
 
 @pytest.mark.parametrize(

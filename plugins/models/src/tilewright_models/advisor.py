@@ -58,9 +58,8 @@ class Verdict:
     def doubt(self) -> str:
         """Why the fallback stays."""
         return (
-            f"not sure enough to leave the fallback: {self.gain:.2f} of its speed in the mean, "
-            f"{self.agree} of {self.members} take it to be faster, as was fast for "
-            f"{self.near.workload}"
+            f"the fallback stays: what was fast for {self.near.workload} is taken to be "
+            f"{self.gain:.2f} times as fast, by {self.agree} of {self.members} to be faster"
         )
 
     def advised(self, told: str) -> Advised:
@@ -159,7 +158,12 @@ class Advisor:
         for example in filter(None, in_turns):
             for config in map(self._host.present, example.configs):
                 known = points.get(config.strategy)
-                moved = None if known is None else known.to(config.values)
+                if known is None:
+                    continue
+                try:
+                    moved = known.to(config.values)
+                except (TypeError, ValueError):  # a knob of this name had values of another kind
+                    continue
                 if moved is not None:
                     yield example, moved
 

@@ -66,13 +66,13 @@ def _read(name: str, folder: Path, sha256: str) -> CostModel | None:
     try:
         path = RecordPack.open(name, folder).model()
         model = None if path is None else CostModel.read(read_file(path), str(path))
-    except UsageError as error:
+    except (UsageError, OSError) as error:
         _say_that_it_is_passed_over(name, error)
         return None
     return None if model is None else replace(model, told=f"{model.told}; of the pack '{name}'")
 
 
-def _say_that_it_is_passed_over(name: str, error: UsageError) -> None:
+def _say_that_it_is_passed_over(name: str, error: UsageError | OSError) -> None:
     _warn_once(name, "; ".join(map(str.strip, str(error).splitlines())))
 
 

@@ -28,6 +28,7 @@ from tilewright_records.packs.record_pack import MODEL, RECORDS
 _Packed: TypeAlias = Record | GraphRecord
 
 _NEEDS, _MODEL_NEEDS = '"tilewright-records"', '"tilewright-models"'
+_MEMBERS = {"format", "features", "columns", "machines", "told", "examples", "members"}
 _MOST_BYTES = 32 << 20
 """Of a cost model, unpacked: more is not read where it is installed."""
 _MODEL = "name a .json.gz that benchmarks/models/train.py --save wrote"
@@ -159,7 +160,7 @@ def packable_model(path: Path) -> bytes:
     try:
         packed = read_file(path)
         plain = gzip.GzipFile(fileobj=BytesIO(packed)).read(_MOST_BYTES + 1)
-        missing = {"format", "features", "machines", "members"} - parse_object(plain).keys()
+        missing = _MEMBERS - parse_object(plain).keys()
     except (OSError, EOFError, zlib.error, BadLineError) as error:
         raise UsageError(f"no cost model: {error}", where=str(path), remedy=_MODEL) from None
     if missing:

@@ -93,13 +93,16 @@ class XgboostModel:
         return predicted
 
     def save_model(self, path: Path, signature: FeatureSignature) -> None:
+        if self._booster is None:
+            raise UsageError("nothing to save but what was loaded", remedy="copy its file")
         self._booster.set_attr(**{_ATTRIBUTE: json.dumps(signature.to_json())})
         path.write_bytes(self._booster.save_raw("json"))
 
     def load_model(self, path: Path) -> FeatureSignature:
         try:
-            data = parse_object(_content(path))
+            data = parse_object(_content(path).strip())
             signature = FeatureSignature.from_json(sensible(_told, data), path)
+            self._booster = None
             self._loaded = sensible(lambda some: Trees.read(some, len(signature.names)), data)
         except (BadLineError, OSError) as error:
             raise UsageError(

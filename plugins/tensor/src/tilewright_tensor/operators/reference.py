@@ -137,7 +137,8 @@ class OperatorReference:
         if self.definition.operations is None:
             return count
         anchor = workload.anchor
-        own = self.definition.operations(anchor.inputs, anchor.attributes)
+        attributes = self.definition.complete(anchor.attributes)
+        own = self.definition.operations(anchor.inputs, attributes)
         return own + count - self.operators.compute_dag(anchor).operation_count
 
     def bytes(self, workload: Workload) -> int:

@@ -109,14 +109,25 @@ def _transposed_shape(
 
 
 def _transposed_operations(inputs: Inputs, attributes: Attributes) -> int:
-    """A multiply-add a pixel of the image, filter of its group and tap, those cut off too.
+    """A multiply-add a channel, filter of its group, pixel of the image and tap not cut off.
 
     The sums have as many taps for each residue as the one that has most.
     """
     data, weight = (spec.shape for spec in inputs)
     groups: int = attributes["groups"]
-    filters, _, *kernel = weight
-    return 2 * prod(data) * filters * prod(kernel) // groups
+    axes = zip(
+        data[2:],
+        weight[2:],
+        attributes["strides"],
+        attributes["padding"][:2],
+        _transposed_shape(data, weight, attributes)[2:],
+        strict=True,
+    )
+    kept: list[int] = [
+        sum(0 <= at * stride + tap - cut < size for at in range(pixels) for tap in range(taps))
+        for pixels, taps, stride, cut, size in axes
+    ]
+    return 2 * prod(data[:2]) * weight[0] // groups * prod(kept)
 
 
 def _transposed(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
