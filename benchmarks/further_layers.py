@@ -3,7 +3,8 @@
     uv run python benchmarks/further_layers.py [--budget 10s] [--save]
 
 One thread, warm, tuned from nothing; rounds and shares are those of `conv_layers.py`. Operations
-are those of the direct algorithm, without the zeros between pixels, padding included.
+are those of the direct algorithm: of transposed ones without the zeros between pixels and what
+padding cuts off, of 3-D ones with the zeros of the padding.
 """
 
 from __future__ import annotations
