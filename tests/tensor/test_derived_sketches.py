@@ -255,6 +255,19 @@ def test_outer_tiles_feed_every_thread_where_they_can(
         assert ConfigSpace([sketch.alternative("d")]).first() is not None
 
 
+def test_outer_tiles_that_leave_a_thread_idle_are_not_advised(
+    problem: Callable[[str], SketchInput],
+) -> None:
+    two = replace(problem("matmul(64x96, 96x96)"), limits=replace(LIMITS, threads=2))
+    (sketch,) = (sketch for sketch in derive(two) if sketch.name == "fused-2")
+    values = ConfigSpace([sketch.alternative("d")]).first().values
+    thirds, halves = (
+        sketch.cost({**values, "tile_n": (1, 16, 1, 4), "tile_c": (outer, inner, 1, 16)})
+        for outer, inner in ((3, 2), (2, 3))
+    )
+    assert halves < thirds, "the second thread waits for the first one's second third"
+
+
 def test_constants_lie_in_the_order_of_the_loops(problem: Callable[[str], SketchInput]) -> None:
     made = problem("conv2d(1x16x14x14, 32x16x3x3, padding=1)")
     (sketch,) = (sketch for sketch in derive(made) if sketch.name == "fused-2")

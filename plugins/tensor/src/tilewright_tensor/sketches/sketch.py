@@ -43,7 +43,7 @@ class Sketch:
 
     def cost(self, values: Values) -> float:
         """A guess at how bad the choices are, without measurement."""
-        return sum(plan.cost(self.schedule, own) for plan, own in self._each(values))
+        return sum(plan.cost(self.problem, self.schedule, own) for plan, own in self._each(values))
 
     def layouts(self, values: Values) -> dict[str, Layout]:
         """Layout of every operand, output and stage."""

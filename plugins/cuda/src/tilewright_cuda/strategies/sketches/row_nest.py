@@ -73,7 +73,7 @@ class RowNest(OpenNest):
             s = threads.reduced(s, name, self.stage, at, scope)
         return s
 
-    def cost(self, schedule: Schedule, values: Values) -> float:
+    def cost(self, problem: SketchInput, schedule: Schedule, values: Values) -> float:
         """About eight terms a thread."""
         terms = max(reduction_size(schedule.stages[name]) for name in self.members)
         threads: int = values["threads"]

@@ -36,7 +36,7 @@ class ThreadNest(OpenNest):
         s = s.reorder(self.stage, [*order, *loops[len(axes) :]]) if order else s
         return one_thread_an_element(s, self.stage, values[f"{self.stage}.block"])
 
-    def cost(self, schedule: Schedule, values: Values) -> float:
+    def cost(self, problem: SketchInput, schedule: Schedule, values: Values) -> float:
         """256 threads are a good start."""
         block: int = values[f"{self.stage}.block"]
         return abs(block - 256) / 1024

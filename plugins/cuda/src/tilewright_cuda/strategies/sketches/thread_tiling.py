@@ -100,7 +100,7 @@ class ThreadTiling(OpenNest):
             s = self._copied(s, name, outermost, count, layouts[name])
         return s
 
-    def cost(self, schedule: Schedule, values: Values) -> float:
+    def cost(self, problem: SketchInput, schedule: Schedule, values: Values) -> float:
         """A guess: enough blocks, half a thousand threads in flight, a square tile of sums."""
         axes = schedule.stages[self.stage].axes
         parts = [self._parts(values, axis) for axis in axes]

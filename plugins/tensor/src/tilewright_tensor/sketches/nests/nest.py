@@ -68,7 +68,7 @@ class Nest(OpenNest):
             elif stage.axes:
                 knobs.define_knob(f"{name}.vectors", [0, 1, 2, 4])
 
-    def cost(self, schedule: Schedule, values: Values) -> float:
+    def cost(self, problem: SketchInput, schedule: Schedule, values: Values) -> float:
         """A guess for a choice without measurement.
 
         Logical layouts, which fit most neighbours; producers by rows unless these are no vectors,

@@ -102,16 +102,16 @@ class Tiling(TilingShape):
         stage = schedule.stages[self.stage]
         return packed_layout(stage, name, problem.constants[name], self.vectors, values)
 
-    def cost(self, schedule: Schedule, values: Values) -> float:
+    def cost(self, problem: SketchInput, schedule: Schedule, values: Values) -> float:
         """A guess for a choice without measurement.
 
-        What a multiply-add loads, idle lanes, how many rows in turn read the same vectors, what
-        has to be moved first, and what is not fetched ahead. Vectors that come from beyond the
-        first-level cache for every tile count twice. By these weights the choices for transformers'
-        products were the fastest of those tried, by AVX-512 and AVX2 on x86.
+        What a multiply-add loads, idle lanes and threads, how many rows in turn read the same
+        vectors, what has to be moved first, and what is not fetched ahead. Vectors that come from
+        beyond the first-level cache for every tile count twice. By these weights the choices for
+        transformers' products were the fastest of those tried, by AVX-512 and AVX2 on x86.
         """
         stage = schedule.stages[self.stage]
-        rows, vectors, turns, waste, panel = 1, 1, 1, 1.0, 0
+        rows, vectors, turns, outer, waste, panel = 1, 1, 1, 1, 1.0, 0
         for number, axis in enumerate(stage.axes):
             tile = spatial_split(values, axis)
             if number == self.vectors.axis:
@@ -124,7 +124,10 @@ class Tiling(TilingShape):
             else:
                 rows *= tile[-1]
                 turns *= tile[1] * tile[2] if values.get("order") == "vectors outside" else tile[2]
+            outer *= tile[0]
             waste *= prod(tile) / axis.extent
+        threads = problem.limits.threads
+        waste *= -(-outer // threads) * threads / outer
         waste *= 1 + (2 - self.level) * self.deep
         moved = sum(1 for name, value in values.items() if name.endswith(".pack") and value == "no")
         loads = (2 if panel > _NEAR_BYTES else 1) / rows + 1 / vectors

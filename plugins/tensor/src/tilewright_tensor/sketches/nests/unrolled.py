@@ -48,7 +48,7 @@ class Unrolled(OpenNest):
         if problem.limits.threads > 1:
             knobs.constrain(product([tile[0] for tile in inner]) >= problem.limits.threads)
 
-    def cost(self, schedule: Schedule, values: Values) -> float:
+    def cost(self, problem: SketchInput, schedule: Schedule, values: Values) -> float:
         """A guess for a choice without measurement: few elements at a time."""
         tiles = (values[tile_knob(axis.name)] for axis in self._free(schedule.stages[self.stage]))
         return 0.01 * float(prod(tile[-1] for tile in tiles))

@@ -49,7 +49,7 @@ class OpenNest(ABC):
         """The schedule with the choices made."""
 
     @abstractmethod
-    def cost(self, schedule: Schedule, values: Values) -> float:
+    def cost(self, problem: SketchInput, schedule: Schedule, values: Values) -> float:
         """A guess at how bad the choices are, to compare those of one sketch by."""
 
     def operand_layout(
