@@ -268,6 +268,23 @@ def test_outer_tiles_that_leave_a_thread_idle_are_not_advised(
     assert halves < thirds, "the second thread waits for the first one's second third"
 
 
+@pytest.mark.parametrize(
+    ("text", "matters"),
+    [
+        ("conv2d(1x32x14x14, 32x1x3x3, padding=1, groups=32)", True),
+        ("conv2d(1x64x14x14, 32x64x3x3, padding=1)", False),
+    ],
+)
+def test_padding_apart_is_dear_where_little_is_computed_of_it(
+    text: str, matters: bool, problem: Callable[[str], SketchInput]
+) -> None:
+    (sketch,) = (sketch for sketch in derive(problem(text)) if sketch.name == "fused-2")
+    values = ConfigSpace([sketch.alternative("d")]).first().values
+    apart, by_tile = (sketch.cost({**values, "pad.at": at}) for at in ("root", "tile"))
+    assert apart > by_tile
+    assert (apart > by_tile + 0.1) == matters
+
+
 def test_constants_lie_in_the_order_of_the_loops(problem: Callable[[str], SketchInput]) -> None:
     made = problem("conv2d(1x16x14x14, 32x16x3x3, padding=1)")
     (sketch,) = (sketch for sketch in derive(made) if sketch.name == "fused-2")

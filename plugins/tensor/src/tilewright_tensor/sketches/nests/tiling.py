@@ -106,21 +106,19 @@ class Tiling(TilingShape):
         """A guess for a choice without measurement.
 
         What a multiply-add loads, idle lanes and threads, how many rows in turn read the same
-        vectors, what has to be moved first, and what is not fetched ahead. Vectors that come from
-        beyond the first-level cache for every tile count twice. By these weights the choices for
-        transformers' products were the fastest of those tried, by AVX-512 and AVX2 on x86.
+        vectors, what has to be moved or written first, and what is not fetched ahead. Vectors that
+        come from beyond the first-level cache for every tile count twice. By these weights the
+        choices for transformers' products were the fastest of those tried, by AVX-512 and AVX2 on
+        x86; those for few terms (normalisation over channels, depthwise) follow from the passes.
         """
         stage = schedule.stages[self.stage]
         rows, vectors, turns, outer, waste, panel = 1, 1, 1, 1, 1.0, 0
+        terms = prod(reduced.extent for reduced in stage.reduce_axes)
         for number, axis in enumerate(stage.axes):
             tile = spatial_split(values, axis)
             if number == self.vectors.axis:
                 vectors = -(-tile[-1] // self.vectors.width)
-                panel = (
-                    tile[-1]
-                    * ITEM_BYTES[stage.dtype]
-                    * prod(reduced.extent for reduced in stage.reduce_axes)
-                )
+                panel = tile[-1] * ITEM_BYTES[stage.dtype] * terms
             else:
                 rows *= tile[-1]
                 turns *= tile[1] * tile[2] if values.get("order") == "vectors outside" else tile[2]
@@ -132,9 +130,11 @@ class Tiling(TilingShape):
         moved = sum(1 for name, value in values.items() if name.endswith(".pack") and value == "no")
         loads = (2 if panel > _NEAR_BYTES else 1) / rows + 1 / vectors
         waits = sum(1 for name, v in values.items() if name.endswith(".prefetch") and v == "no")
+        apart = sum(1 for name in self.producers if values[f"{name}.at"] == "root")
+        passes = 2 * apart / terms  # what is written as a whole and read again, a multiply-add
         moved += foreign_layouts(values)  # neighbours have to move what lies otherwise
         cold = values.get("prefetch_bytes") == 0
-        extras = 0.2 * moved + 2.4 / (rows * turns) + 0.05 * waits + 0.15 * cold
+        extras = passes + 0.2 * moved + 2.4 / (rows * turns) + 0.05 * waits + 0.15 * cold
         return float(waste * (1 + loads) + extras + 0.02 * values["unroll"])
 
     def packable(self, problem: SketchInput, stage: ComputeStage) -> tuple[str, ...]:
