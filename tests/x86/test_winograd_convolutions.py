@@ -119,7 +119,9 @@ def test_it_advises_itself_only_where_it_pays(text: str, variant: str | None) ->
     ("text", "isa", "variant", "unroll_ic"),
     [
         ("conv2d(1x256x14x14, 256x256x3x3, padding=1)", "avx2", "F4", 4),
-        ("conv2d(1x256x14x14, 256x256x3x3, padding=1)", "avx512", "F2", 1),
+        ("conv2d(1x256x14x14, 256x256x3x3, padding=1)", "avx512", "F4", 1),
+        ("conv2d(1x128x14x14, 128x128x3x3, padding=1)", "avx2", "F4", 4),
+        ("conv2d(1x128x14x14, 128x128x3x3, padding=1)", "avx512", "F2", 1),
         ("conv2d(1x512x7x7, 512x512x3x3, padding=1)", "avx2", "F2", 4),
         ("conv2d(1x16x55x55, 64x16x3x3, padding=1)", "avx2", "F4", 4),
         ("conv2d(1x16x55x55, 64x16x3x3, padding=1)", "avx512", None, None),
@@ -139,6 +141,12 @@ def test_threads_have_blocks_or_parts_of_the_filters_to_share(threads: int) -> N
     task = task_of("conv2d(1x256x14x14, 192x256x3x3, padding=1)", f"x86:threads={threads}")
     advised = host().implementation(winograd(task)).fallback(task)
     assert advised["tile_p"][0] * advised["tile_oc"][0] % threads == 0
+
+
+def test_threads_share_tiles_where_filters_cannot_be_halved() -> None:
+    task = task_of("conv2d(1x224x7x7, 224x224x3x3, padding=1)", "x86:isa=avx512,threads=2")
+    advised = host().implementation(winograd(task)).fallback(task)
+    assert advised["tile_p"][0] == 2, "seven panels, so that one thread would do it all"
 
 
 @pytest.mark.parametrize("channels", [512, 4096])

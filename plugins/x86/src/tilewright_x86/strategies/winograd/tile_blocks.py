@@ -32,8 +32,11 @@ _ROWS = 2
 """Choices for each number of vectors."""
 _NEAR_BYTES, _KEPT_BYTES = 1 << 20, 512 << 10
 """Of filters that stay in the second-level cache of a core; of a block with its filters there."""
-_FETCHED, _FETCHED_NARROW = 16, 4
-"""What it takes to fetch a vector of far filters, in tiles: of 512 bits, and of fewer."""
+_FETCHED, _FETCHED_NARROW = 10, 4
+"""What it takes to fetch a vector of far filters, in tiles: of 512 bits, and of fewer.
+
+Measured 3 to 8 on Zen 4; peak over bandwidth of memory gives 7 there, 20 on the Emerald Rapids.
+"""
 _FAR, _MOST_FAR = 0.05, 3
 """By what share a block takes longer that does not stay there, and once more for each time that it
 is twice as large, so many times at most."""
